@@ -1,0 +1,106 @@
+"""From a row of an operator table down to the kernels behind it (spec O7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+
+from analysis.operator_groups import RATIOS, communication_kind, compute_rows, shape_table, with_role
+from analysis.operator_problems import problem_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TEXTS = ("name", "op_type", "core_type", "stream", "input_shapes", "input_dtypes", "output_shapes")
+
+
+class Unfiltered(Enum):
+    """Tells "do not look at this column" from None, which selects the rows where it is not recorded."""
+
+    ANY = "any"
+
+
+ANY = Unfiltered.ANY
+Choice: TypeAlias = "str | None | Unfiltered"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSelection:
+    """Which kernels a row of an operator table stands for: the row's own cells, ``ANY`` for the others."""
+
+    op_type: Choice = ANY
+    core_type: Choice = ANY
+    name: Choice = ANY
+    input_shapes: Choice = ANY
+    input_dtypes: Choice = ANY
+    output_shapes: Choice = ANY
+    problem: str | None = None
+    """Only kernels that have this problem, judged as in ``Operators.problems``."""
+    role: str = "compute"
+    """compute, communication or communication_kernel."""
+
+    def conditions(self) -> Iterator[pl.Expr]:
+        """One condition per column that is looked at."""
+        for column in ("op_type", "core_type", "name", "input_shapes", "input_dtypes", "output_shapes"):
+            wanted: Choice = getattr(self, column)
+            if isinstance(wanted, str):
+                yield pl.col(column) == wanted
+            elif wanted is None:
+                yield pl.col(column).is_null()
+        if self.problem is not None:
+            yield problem_rule(self.problem).found()
+
+
+def executions(kernels: pl.DataFrame, selection: KernelSelection) -> pl.DataFrame:
+    """Every execution that ``selection`` stands for, by start.
+
+    Args:
+        kernels: Averaged kernels of all roles.
+        selection: What to keep.
+
+    Returns:
+        row, step, name, op_type, core_type, stream, start_ns, offset_ns (start less the earliest start of
+        all ``kernels``), duration_ns, wait_ns, input_shapes, input_dtypes, output_shapes, block_num (null
+        where 0, which means not recorded), and the measured ratios.
+    """
+    rows = with_role(kernels, selection.role)
+    if selection.role == "communication":
+        rows = communication_kind(rows)
+    return (
+        rows.lazy()
+        .filter(*selection.conditions())
+        .select(
+            "row",
+            "step",
+            "name",
+            "op_type",
+            "core_type",
+            "stream",
+            "start_ns",
+            (pl.col("start_ns") - kernels["start_ns"].min()).alias("offset_ns"),
+            "duration_ns",
+            "wait_ns",
+            "input_shapes",
+            "input_dtypes",
+            "output_shapes",
+            pl.when(pl.col("block_num") > 0).then("block_num").alias("block_num"),
+            *RATIOS,
+        )
+        .with_columns(pl.col(_TEXTS).cast(pl.String))
+        .sort("start_ns", "row")
+        .collect()
+    )
+
+
+def shape_groups(kernels: pl.DataFrame, op_type: Choice = ANY, core_type: Choice = ANY) -> pl.DataFrame:
+    """The (input shapes, input dtypes) groups of one operator type, between the type and its kernels.
+
+    Returns:
+        The columns of ``Operators.top``; shares are of all compute time in ``kernels``.
+    """
+    compute = compute_rows(kernels)
+    chosen = KernelSelection(op_type=op_type, core_type=core_type)
+    return shape_table(compute.filter(*chosen.conditions()), int(compute["duration_ns"].sum()))

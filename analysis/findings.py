@@ -1,0 +1,319 @@
+"""What stands out in a profile, worst first: the answer to "what do I change first?"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from analysis.datafile import load_toml
+from analysis.notes import Missing
+from analysis.units import count_text, percent_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from analysis.host import Host
+    from analysis.metrics import CoreMetrics
+    from analysis.notes import Value
+    from analysis.operators import Operators
+    from analysis.report.messages import Messages
+    from analysis.result import Analysis
+    from analysis.scenario import Scenario
+
+ACTION: Final = "action"
+LOOK: Final = "look"
+FINE: Final = "fine"
+UNKNOWN: Final = "unknown"
+
+SEVERITIES: Final = (ACTION, LOOK, FINE, UNKNOWN)
+"""From worst to least; the mark of each is ``!``, ``~``, ``·``, ``?``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One judgement with its numbers; its text is that of :func:`finding_text`."""
+
+    severity: str
+    """One of SEVERITIES."""
+    kind: str
+    pane: str
+    """The pane that shows more: overview, operators, host or files."""
+    view: str
+    """The list inside the pane: steps, type, top, problems, calls …"""
+    values: Mapping[str, Value] = field(default_factory=dict)
+    stake_ns: int = 0
+    """Time per iteration that the finding is about; decides the order inside a severity."""
+    filter: str | None = None
+    """Text that narrows the list to the rows meant."""
+
+
+def find_findings(analysis: Analysis) -> tuple[Finding, ...]:
+    """Every finding of one capture, by severity, then by the time at stake (descending), then by kind."""
+    found = [
+        *_step_findings(analysis.metrics),
+        *_dispatch_findings(analysis.metrics),
+        *_operator_findings(analysis.operators, analysis.metrics),
+        *_host_findings(analysis.host, analysis.metrics),
+        *_scenario_findings(analysis.scenario, analysis.metrics),
+        *_quality_findings(analysis),
+    ]
+    return tuple(
+        sorted(
+            found,
+            key=lambda finding: (
+                SEVERITIES.index(finding.severity),
+                -finding.stake_ns,
+                finding.kind,
+                sorted((name, str(value)) for name, value in finding.values.items()),
+            ),
+        ),
+    )
+
+
+def finding_text(finding: Finding, messages: Messages) -> str:
+    """The finding in words: the message ``finding.<kind>``, a named check in words of its own."""
+    values = dict(finding.values)
+    if "check" in values:
+        values["check"] = messages.text(f"check.{values['check']}")
+    return messages.text(f"finding.{finding.kind}", values)
+
+
+def _limit(name: str) -> float:
+    return float(load_toml("analysis", "findings.toml")[name]["value"])
+
+
+def _weight(stake_ns: int, metrics: CoreMetrics) -> str:
+    """Whether a flagged judgement touches enough of the step to act on."""
+    if metrics.headline is None:
+        return LOOK
+    whole_ns = metrics.headline[1].value_ns
+    return ACTION if whole_ns > 0 and stake_ns >= _limit("action_share") * whole_ns else LOOK
+
+
+def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
+    step = metrics.step_trace
+    if isinstance(step, Missing):
+        return
+    if step.exposed_share is not None:
+        yield Finding(
+            severity=_weight(step.not_overlapped_ns, metrics) if step.exposed_flagged else FINE,
+            kind="exposed_communication" if step.exposed_flagged else "hidden_communication",
+            pane="overview",
+            view="steps",
+            values={
+                "share": percent_text(step.exposed_share),
+                "time": time_text(step.not_overlapped_ns),
+                "limit": percent_text(_limit("exposed_share"), 0),
+            },
+            stake_ns=step.not_overlapped_ns,
+        )
+    if step.free_share is not None:
+        yield Finding(
+            severity=_weight(step.free_ns, metrics) if step.free_flagged else FINE,
+            kind="device_free" if step.free_flagged else "device_busy",
+            pane="overview",
+            view="steps",
+            values={
+                "share": percent_text(step.free_share),
+                "time": time_text(step.free_ns),
+                "limit": percent_text(_limit("free_share"), 0),
+            },
+            stake_ns=step.free_ns,
+        )
+
+
+def _dispatch_findings(metrics: CoreMetrics) -> Iterator[Finding]:
+    if metrics.op_share is None:
+        yield Finding(UNKNOWN, "dispatch_unknown", "files", "missing")
+        return
+    reference = metrics.headline[1].value_ns if metrics.headline else 0
+    gap_ns = max(0, round(reference * (1 - metrics.op_share)))
+    yield Finding(
+        severity=_weight(gap_ns, metrics) if metrics.dispatch_bound else FINE,
+        kind="dispatch_bound" if metrics.dispatch_bound else "device_bound",
+        pane="host" if metrics.dispatch_bound else "operators",
+        view="calls" if metrics.dispatch_bound else "type",
+        values={
+            "share": percent_text(metrics.op_share),
+            "limit": percent_text(_limit("op_share"), 0),
+        },
+        stake_ns=gap_ns,
+    )
+
+
+def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> Iterator[Finding]:
+    if isinstance(operators, Missing):
+        return
+    count = max(1, metrics.iterations.count)
+    yield from _largest_operator(operators, count)
+    yield from _problem_findings(operators, metrics)
+    for extra in operators.extras:
+        if not extra.flagged:
+            continue
+        stake_ns = (extra.total_ns or 0) // count
+        yield Finding(
+            severity=_weight(stake_ns, metrics),
+            kind=f"extra_{extra.kind}",
+            pane="operators",
+            view="type",
+            values={
+                "count": count_text(extra.count),
+                "time": time_text(stake_ns),
+            },
+            stake_ns=stake_ns,
+        )
+    if isinstance(operators.core_use, Missing):
+        return
+    for use in operators.core_use:
+        if use.verdict == "not_recorded":
+            continue
+        severity = {"all_cores": FINE, "maybe_limited": LOOK}.get(use.verdict, UNKNOWN)
+        yield Finding(
+            severity=severity,
+            kind=f"cores_{use.verdict}",
+            pane="operators",
+            view="top",
+            values={
+                "kind": use.kind.upper(),
+                "used": count_text(use.max_block_num),
+                "physical": count_text(use.physical),
+            },
+        )
+
+
+def _largest_operator(operators: Operators, count: int) -> Iterator[Finding]:
+    if isinstance(operators.by_type, Missing) or operators.by_type.is_empty():
+        return
+    row = operators.by_type.row(0, named=True)
+    large = row["share"] >= _limit("large_operator_share")
+    yield Finding(
+        severity=LOOK if large else FINE,
+        kind="largest_operator",
+        pane="operators",
+        view="type",
+        values={
+            "operator": row["op_type"],
+            "share": percent_text(row["share"]),
+            "time": time_text(row["total_ns"] // count),
+        },
+        stake_ns=row["total_ns"] // count,
+        filter=row["op_type"],
+    )
+
+
+def _problem_findings(operators: Operators, metrics: CoreMetrics) -> Iterator[Finding]:
+    problems = operators.problems
+    if isinstance(problems, Missing):
+        yield Finding(UNKNOWN, "problems_unknown", "files", "missing")
+        return
+    if problems.is_empty():
+        yield Finding(FINE, "no_problems", "operators", "problems")
+        return
+    count = max(1, metrics.iterations.count)
+    grouped = problems.group_by("problem").agg(
+        pl.len().alias("groups"),
+        pl.col("total_ns").sum(),
+        pl.col("share").sum(),
+    )
+    for row in grouped.sort("problem").iter_rows(named=True):
+        yield _problem_finding(row, count, metrics)
+
+
+def _problem_finding(row: Mapping[str, Any], count: int, metrics: CoreMetrics) -> Finding:
+    stake_ns = row["total_ns"] // count
+    return Finding(
+        severity=_weight(stake_ns, metrics),
+        kind=f"problem_{row['problem']}",
+        pane="operators",
+        view="problems",
+        values={
+            "groups": count_text(row["groups"]),
+            "time": time_text(stake_ns),
+            "share": percent_text(row["share"]),
+        },
+        stake_ns=stake_ns,
+        filter=row["problem"],
+    )
+
+
+def _host_findings(host: Host | Missing, metrics: CoreMetrics) -> Iterator[Finding]:
+    if isinstance(host, Missing):
+        yield Finding(UNKNOWN, "host_unknown", "files", "missing")
+        return
+    for verdict in host.verdicts:
+        if not verdict.flagged:
+            continue
+        yield Finding(
+            severity=_weight(verdict.total_per_iteration_ns, metrics),
+            kind=f"host_{verdict.kind}",
+            pane="host",
+            view="calls",
+            values={
+                "calls": f"{verdict.calls_per_iteration:,.1f}",
+                "time": time_text(verdict.total_per_iteration_ns),
+                "avg": time_text(verdict.avg_ns),
+            },
+            stake_ns=verdict.total_per_iteration_ns,
+        )
+
+
+def _scenario_findings(scenario: Scenario, metrics: CoreMetrics) -> Iterator[Finding]:
+    if scenario.scenario == "unknown":
+        yield Finding(UNKNOWN, "scenario_unknown", "files", "missing")
+    if scenario.dynamic_shape:
+        yield Finding(LOOK, "dynamic_shape", "operators", "top")
+    if scenario.fusion.enabled:
+        yield Finding(
+            FINE,
+            "fusion_on",
+            "operators",
+            "type",
+            {
+                "kinds": ", ".join(kind.prefix for kind in scenario.fusion.kinds),
+                "share": percent_text(scenario.fusion.time_share),
+            },
+        )
+    elif scenario.fusion.enabled is False:
+        yield Finding(LOOK, "fusion_off", "operators", "type")
+    if metrics.iterations.excluded_first_ns is not None:
+        yield Finding(
+            FINE,
+            "first_excluded",
+            "overview",
+            "steps",
+            {"time": time_text(metrics.iterations.excluded_first_ns)},
+        )
+    if metrics.instance_room is not None:
+        more = metrics.instance_room > 0
+        yield Finding(
+            FINE if more else LOOK,
+            "instance_room" if more else "no_instance_room",
+            "overview",
+            "numbers",
+            {"count": metrics.instance_room},
+        )
+
+
+def _quality_findings(analysis: Analysis) -> Iterator[Finding]:
+    failed = [entry.path for entry in analysis.files if entry.state == "failed"]
+    if failed:
+        values: dict[str, Value] = {"count": len(failed), "file": failed[0]}
+        yield Finding(ACTION, "unreadable_files", "files", "found", values)
+    elif analysis.damaged:
+        yield Finding(LOOK, "damaged_input", "files", "found")
+    for check in analysis.metrics.checks:
+        if not check.agrees:
+            yield Finding(
+                LOOK,
+                "disagree",
+                "files",
+                "notes",
+                {
+                    "check": check.kind,
+                    "left": time_text(check.left_ns),
+                    "right": time_text(check.right_ns),
+                    "difference": percent_text(check.difference),
+                },
+            )

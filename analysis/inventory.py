@@ -1,0 +1,120 @@
+"""What became of every file of the profile, and which files a capture of its producer lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from analysis.profile.kinds import kinds
+from analysis.profile.tables import Table, display_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from analysis.notes import Missing, Note
+    from analysis.profile.discover import Capture, Profile, SourceFile
+
+TABLE_KINDS = {
+    "kernels": ("kernel_details", "op_summary"),
+    "op_statistic": ("op_statistic",),
+    "api_statistic": ("api_statistic",),
+    "step_trace": ("step_trace",),
+    "step_trace_time": ("step_trace_time",),
+}
+"""Tables and the kinds they are read from, the preferred kind first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One file of the profile and what became of it."""
+
+    kind: str
+    path: str
+    """Relative to the profile; of a file in slices the first, with the number of the others."""
+    size: int
+    rows: int | None
+    """None where the file was not read as a table."""
+    state: str
+    """read, listed (known, not read), passed_over or failed."""
+    note: str | None
+    """Message key that explains the state, if it needs explaining."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingFile:
+    """A file that captures of this producer normally have."""
+
+    kind: str
+    needed_for: tuple[str, ...]
+    hint: str
+
+
+def list_files(
+    profile: Profile, capture: Capture, tables: Mapping[str, Table | Missing], failed: frozenset[str]
+) -> tuple[FileEntry, ...]:
+    """Every file of a known kind: those of the capture, the graphs, and those passed over.
+
+    Args:
+        profile: Where they were found.
+        capture: Whose files.
+        tables: Every table of TABLE_KINDS, read.
+        failed: Kinds whose reading failed.
+    """
+    entries = [
+        _capture_file(profile, capture.files[kind], _use(capture, kind, tables, failed))
+        for kind in kinds()
+        if kind in capture.files
+    ]
+    for graph in profile.graphs:
+        entries += [_other_file(profile, graph.kind, part, "listed", None) for part in graph.parts]
+    for other in capture.passed_over:
+        entries.append(
+            _other_file(profile, other.kind, other.path, "passed_over", f"passed_over.{other.reason}")
+        )
+    return tuple(entries)
+
+
+def missing_files(capture: Capture) -> tuple[MissingFile, ...]:
+    """Files that captures of this producer normally have and this one lacks."""
+    return tuple(
+        MissingFile(spec.name, spec.needed_for, spec.collect)
+        for spec in kinds().values()
+        if spec.collect and capture.producer in spec.expected and spec.name not in capture.files
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    state: str
+    rows: int | None = None
+    note: str | None = None
+
+
+def _use(capture: Capture, kind: str, tables: Mapping[str, Table | Missing], failed: frozenset[str]) -> _Use:
+    if kind in failed:
+        return _Use("failed")
+    name = next((name for name, wanted in TABLE_KINDS.items() if kind in wanted), None)
+    if name is None:
+        return _Use("listed")
+    used = next(other for other in TABLE_KINDS[name] if other in capture.files and other not in failed)
+    table = tables[name]
+    if kind == used and isinstance(table, Table):
+        return _Use("read", table.frame.height)
+    return _Use("passed_over", note="passed_over.same_kernels")
+
+
+def _capture_file(profile: Profile, source: SourceFile, use: _Use) -> FileEntry:
+    shown = display_path(source.parts[0], profile.root)
+    if len(source.parts) > 1:
+        shown = f"{shown} (+{len(source.parts) - 1})"
+    return FileEntry(source.kind, shown, source.size, use.rows, use.state, use.note)
+
+
+def _other_file(profile: Profile, kind: str, path: Path, state: str, note: str | None) -> FileEntry:
+    return FileEntry(kind, display_path(path, profile.root), path.stat().st_size, None, state, note)
+
+
+def failed_kinds(notes: Iterable[Note]) -> frozenset[str]:
+    """The kinds that ``file_unreadable`` notes name."""
+    return frozenset(str(note.values["kind"]) for note in notes if note.kind == "file_unreadable")

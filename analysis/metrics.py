@@ -1,0 +1,391 @@
+"""The named times at the head of a report: copies, iteration, step, operators, throughput."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from analysis.agreement import CrossCheck, cross_checks, disagreements, operator_statistics
+from analysis.datafile import load_toml
+from analysis.iterations import (
+    COMPUTE,
+    averaged_kernels,
+    first_is_compile,
+    is_whole_run,
+    model_call,
+    model_iterations,
+)
+from analysis.notes import Missing, Note
+from analysis.steps import StepDecomposition, decompose, device_step_ns, step_frame, step_notes
+from analysis.units import count_text, mean, us_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from analysis.iterations import Iterations
+    from analysis.options import Options
+    from analysis.profile.tables import Table
+    from analysis.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTime:
+    """One of the named times of spec M4, per iteration, with where it comes from."""
+
+    value_ns: int
+    source: str
+    """Message key below ``source.``."""
+    share: float | None = None
+    """Of H2D + ModelExecute + D2H, where all three are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Rate of one device; ``unit`` is samples_per_s, iterations_per_s or steps_per_s."""
+
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoreMetrics:
+    """The numbers at the head of the report; ``None`` is unknown, never 0."""
+
+    iterations: Iterations
+    h2d: NamedTime | None
+    model_execute: NamedTime | None
+    d2h: NamedTime | None
+    iteration: NamedTime | None
+    """H2D + ModelExecute + D2H (GE); None if one of them is unknown."""
+    device_iteration: NamedTime | None
+    host_step: NamedTime | None
+    """Mean ProfilerStep on the host; only the trace tells."""
+    device_step: NamedTime | None
+    """Mean Stage + Bubble of step_trace_time."""
+    step: NamedTime | None
+    """max(host_step, device_step) of those known (training, and PyTorch profiles with steps)."""
+    op_time: NamedTime | None
+    headline: tuple[str, NamedTime] | None
+    """Name (iteration, step, device_iteration, model_execute, wall, op_time) and value of the one number
+    in the header."""
+    op_share: float | None
+    dispatch_bound: bool | None
+    step_trace: StepDecomposition | Missing
+    steps: pl.DataFrame | Missing
+    """step, computing_ns, communication_ns, not_overlapped_ns, overlapped_ns, free_ns, stage_ns, bubble_ns,
+    preparing_ns, wall_ns, excluded (Boolean)."""
+    throughput: Throughput | None
+    instance_room: int | None
+    """How many more instances the latency budget may allow by arithmetic (floor(budget / iteration) -
+    instances); None unless asked for."""
+    checks: tuple[CrossCheck, ...]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelTimes:
+    """The host's view of one graph execution."""
+
+    h2d: NamedTime | None
+    model_execute: NamedTime | None
+    d2h: NamedTime | None
+    iteration: NamedTime | None
+
+
+def core_metrics(
+    iterations: Iterations,
+    scenario: Scenario,
+    options: Options,
+    kernels: Table | Missing,
+    op_statistic: Table | Missing,
+    api_statistic: Table | Missing,
+    step_trace: Table | Missing,
+    step_trace_time: Table | Missing,
+) -> CoreMetrics:
+    """The core numbers of one capture, per iteration, the compile iteration left out (spec M2-M7)."""
+    model = _model_times(api_statistic, iterations)
+    device_iteration = _device_iteration(step_trace)
+    steps = step_trace_time if isinstance(step_trace_time, Missing) else step_frame(step_trace_time)
+    whole_run = not isinstance(step_trace_time, Missing) and is_whole_run(step_trace_time)
+    decomposition = None if isinstance(steps, Missing) else decompose(steps, whole_run=whole_run)
+    device_step = None if isinstance(steps, Missing) or whole_run else _device_step(steps)
+    step = device_step if scenario.scenario == "training" or scenario.framework == "pytorch" else None
+    op_time = _op_time(kernels, op_statistic, iterations)
+    op_share = None
+    if iterations.source != "single":
+        op_share = _op_share(scenario, kernels, steps, op_time, device_iteration or model.model_execute)
+    wall = NamedTime(decomposition.wall_ns, "step_trace_time") if decomposition else None
+    headline = _headline(scenario, model, step, device_iteration, wall, op_time)
+    checks = cross_checks(kernels, op_statistic, step_trace_time)
+    notes = (
+        *_iteration_notes(iterations, step_trace),
+        *_model_notes(iterations, api_statistic),
+        *_operator_notes(iterations, kernels, op_time),
+        *_step_notes(iterations, steps, step_trace_time, whole_run=whole_run),
+        *disagreements(checks),
+    )
+    return CoreMetrics(
+        iterations=iterations,
+        h2d=model.h2d,
+        model_execute=model.model_execute,
+        d2h=model.d2h,
+        iteration=model.iteration,
+        device_iteration=device_iteration,
+        host_step=None,
+        device_step=device_step,
+        step=step,
+        op_time=op_time,
+        headline=headline,
+        op_share=op_share,
+        dispatch_bound=None if op_share is None else op_share < _rules()["dispatch"]["op_share_below"],
+        step_trace=decomposition or _absent(step_trace_time),
+        steps=steps,
+        throughput=_throughput(scenario, options, headline),
+        instance_room=_instance_room(scenario, options, headline),
+        checks=checks,
+        notes=notes,
+    )
+
+
+def _model_times(api_statistic: Table | Missing, iterations: Iterations) -> _ModelTimes:
+    """H2D, ModelExecute and D2H at Level model (spec M3, M4), and their sum where all three are known."""
+    h2d = _copy_time(api_statistic, "input_copy", iterations)
+    execute = _execute_time(api_statistic, iterations)
+    d2h = _copy_time(api_statistic, "output_copy", iterations)
+    if h2d is None or execute is None or d2h is None:
+        return _ModelTimes(h2d, execute, d2h, None)
+    total = h2d.value_ns + execute.value_ns + d2h.value_ns
+    if not total:
+        return _ModelTimes(h2d, execute, d2h, None)
+    return _ModelTimes(
+        replace(h2d, share=h2d.value_ns / total),
+        replace(execute, share=execute.value_ns / total),
+        replace(d2h, share=d2h.value_ns / total),
+        NamedTime(total, "sum_of_parts"),
+    )
+
+
+def _copy_time(api_statistic: Table | Missing, call: str, iterations: Iterations) -> NamedTime | None:
+    found = model_call(api_statistic, call)
+    if found is None:
+        return None
+    return NamedTime(mean(found.total_ns, iterations.recorded), _with_first("api_statistic_model", iterations))
+
+
+def _execute_time(api_statistic: Table | Missing, iterations: Iterations) -> NamedTime | None:
+    found = model_call(api_statistic, "execute")
+    if found is None:
+        return None
+    # The file tells the longest call, so a compile iteration can be taken out of this total.
+    if iterations.excluded_first_ns is not None and found.first_is_compile and found.max_ns is not None:
+        without = mean(found.total_ns - found.max_ns, iterations.count)
+        return NamedTime(without, "api_statistic_model_without_first")
+    return NamedTime(mean(found.total_ns, iterations.recorded), _with_first("api_statistic_model", iterations))
+
+
+def _with_first(source: str, iterations: Iterations) -> str:
+    """The source of a total that cannot be freed of the compile iteration, if there is one."""
+    return source if iterations.excluded_first_ns is None else f"{source}_with_first"
+
+
+def _device_iteration(step_trace: Table | Missing) -> NamedTime | None:
+    models = () if isinstance(step_trace, Missing) else model_iterations(step_trace)
+    if not models:
+        return None
+    times = models[0].times_ns
+    averaged = times[1:] if first_is_compile(times) else times
+    return NamedTime(mean(sum(averaged), len(averaged)), "step_trace")
+
+
+def _device_step(steps: pl.DataFrame) -> NamedTime | None:
+    span = device_step_ns(steps)
+    return None if span is None else NamedTime(span, "device_step_span")
+
+
+def _op_time(kernels: Table | Missing, op_statistic: Table | Missing, iterations: Iterations) -> NamedTime | None:
+    """Operator time per iteration: the sum of compute kernels, communication and copies not among them."""
+    if not isinstance(kernels, Missing):
+        rows = _iteration_kernels(kernels, iterations)
+        if not rows.height:
+            return None
+        source = "kernels" if iterations.kernels_cut else _with_first("kernels", iterations)
+        return NamedTime(mean(int(rows["duration_ns"].sum()), iterations.in_kernels), source)
+    if isinstance(op_statistic, Missing):
+        return None
+    totals = operator_statistics(op_statistic)["total_ns"]
+    if not totals.len():
+        return None
+    return NamedTime(mean(int(totals.sum()), iterations.recorded), _with_first("op_statistic", iterations))
+
+
+def _iteration_kernels(kernels: Table, iterations: Iterations) -> pl.DataFrame:
+    """Operators of the averages that belong to an iteration, and to the main model where there are several."""
+    rows = averaged_kernels(kernels, iterations).filter(COMPUTE)
+    if iterations.main_model is not None:
+        of_main = rows.filter(pl.col("model_id") == iterations.main_model)
+        rows = of_main if of_main.height else rows
+    mark = _iteration_column(rows, iterations)
+    return rows if mark is None else rows.filter(pl.col(mark).is_not_null())
+
+
+def _iteration_column(rows: pl.DataFrame, iterations: Iterations) -> str | None:
+    """The column that says which iteration a kernel belongs to, if it is filled."""
+    if rows["step"].count():
+        return "step"
+    return "infer_id" if iterations.source == "infer_id" else None
+
+
+def _op_share(
+    scenario: Scenario,
+    kernels: Table | Missing,
+    steps: pl.DataFrame | Missing,
+    op_time: NamedTime | None,
+    ge_iteration: NamedTime | None,
+) -> float | None:
+    """How much of its time the device spends in operators (knowledge/facts.md: op_share).
+
+    PyTorch: op_time / (Computing + Free) over the same steps. GE: op_time / device iteration, else
+    / ModelExecute. Above 1 where operators run side by side.
+    """
+    if scenario.framework != "ge" and not isinstance(steps, Missing) and not isinstance(kernels, Missing):
+        return _share_of_steps(kernels, steps)
+    if op_time is None or ge_iteration is None or not ge_iteration.value_ns:
+        return None
+    return op_time.value_ns / ge_iteration.value_ns
+
+
+def _share_of_steps(kernels: Table, steps: pl.DataFrame) -> float | None:
+    operators = kernels.frame.filter(COMPUTE)
+    if not operators.height:
+        return None
+    rows = steps.filter(~pl.col("excluded")).with_columns(pl.col("step").cast(pl.Int64, strict=False))
+    by_step = operators.drop_nulls("step").group_by("step").agg(pl.col("duration_ns").sum())
+    common = rows.join(by_step, on="step")
+    if common.height:
+        op_ns, busy = int(common["duration_ns"].sum()), common
+    elif by_step.height and rows["step"].count():
+        return None
+    else:
+        # Kernels without a step cannot be told apart, so both sides cover everything recorded.
+        op_ns, busy = int(operators["duration_ns"].sum()), steps
+    busy_ns = int(busy["computing_ns"].sum()) + int(busy["free_ns"].sum())
+    return op_ns / busy_ns if busy_ns else None
+
+
+def _headline(
+    scenario: Scenario,
+    model: _ModelTimes,
+    step: NamedTime | None,
+    device_iteration: NamedTime | None,
+    wall: NamedTime | None,
+    op_time: NamedTime | None,
+) -> tuple[str, NamedTime] | None:
+    """The one time that stands for an iteration: the step in training, else the whole iteration first."""
+    whole = [("iteration", model.iteration), ("step", step)]
+    if scenario.scenario == "training":
+        whole.reverse()
+    parts = [("device_iteration", device_iteration), ("model_execute", model.model_execute)]
+    for name, time in (*whole, *parts, ("wall", wall), ("op_time", op_time)):
+        if time is not None:
+            return name, time
+    return None
+
+
+def _whole_ns(headline: tuple[str, NamedTime] | None) -> int | None:
+    """The headline where it is a whole iteration or step; a part of one would make the rate too high."""
+    if headline is None or headline[0] not in {"iteration", "step"}:
+        return None
+    return headline[1].value_ns or None
+
+
+def _throughput(
+    scenario: Scenario, options: Options, headline: tuple[str, NamedTime] | None
+) -> Throughput | None:
+    """Samples per second with a batch size, else iterations or steps per second (spec M5).
+
+    Inference: batch size x instances x 1000 / iteration in ms; training: batch size x 1000 / step in ms.
+    """
+    whole_ns = _whole_ns(headline)
+    if headline is None or whole_ns is None:
+        return None
+    training = scenario.scenario == "training"
+    per_second = (1 if training else options.instances or 1) * 1_000_000_000 / whole_ns
+    if options.batch_size is not None:
+        return Throughput(options.batch_size * per_second, "samples_per_s")
+    return Throughput(per_second, "steps_per_s" if training else "iterations_per_s")
+
+
+def _instance_room(
+    scenario: Scenario, options: Options, headline: tuple[str, NamedTime] | None
+) -> int | None:
+    """How many more inference instances fit the latency budget by arithmetic; 0 if it does not exceed one."""
+    whole_ns = _whole_ns(headline)
+    if options.latency_ms is None or whole_ns is None or scenario.scenario == "training":
+        return None
+    budget_ns = round(options.latency_ms * 1_000_000)
+    return max(budget_ns // whole_ns - (options.instances or 1), 0)
+
+
+def _iteration_notes(iterations: Iterations, step_trace: Table | Missing) -> Iterator[Note]:
+    if iterations.estimated:
+        yield Note("iterations_estimated", {"count": count_text(iterations.count)})
+    if iterations.source == "single":
+        yield Note("iterations_single")
+    others = () if isinstance(step_trace, Missing) else model_iterations(step_trace)[1:]
+    if others and not isinstance(step_trace, Missing):
+        shown = "; ".join(
+            f"{'-' if other.model is None else other.model}: {len(other.times_ns)} × "
+            f"{us_text(mean(other.total_ns, len(other.times_ns)), grouping=True)} us"
+            for other in others[:5]
+        )
+        more = f"; +{len(others) - 5}" if len(others) > 5 else ""
+        yield Note("other_models", {"count": count_text(len(others)), "models": shown + more}, step_trace.file)
+
+
+def _model_notes(iterations: Iterations, api_statistic: Table | Missing) -> Iterator[Note]:
+    if isinstance(api_statistic, Missing):
+        return
+    execute = model_call(api_statistic, "execute")
+    if execute is not None and execute.count != iterations.recorded:
+        calls, recorded = count_text(execute.count), count_text(iterations.recorded)
+        yield Note("model_execute_calls", {"calls": calls, "iterations": recorded}, api_statistic.file)
+    copies = [model_call(api_statistic, call) for call in ("input_copy", "output_copy")]
+    execute_cut = execute is None or execute.first_is_compile
+    if iterations.excluded_first_ns is not None and (any(copies) or not execute_cut):
+        yield Note("totals_contain_first", {"count": count_text(iterations.recorded)}, api_statistic.file)
+
+
+def _operator_notes(
+    iterations: Iterations, kernels: Table | Missing, op_time: NamedTime | None
+) -> Iterator[Note]:
+    recorded = {"count": count_text(iterations.recorded)}
+    if op_time is not None and op_time.source == "op_statistic_with_first":
+        yield Note("op_statistic_contains_first", recorded)
+    if isinstance(kernels, Missing):
+        return
+    if iterations.excluded_first_ns is not None and not iterations.kernels_cut:
+        yield Note("kernels_contain_first", recorded, kernels.file)
+    operators = kernels.frame.filter(COMPUTE)
+    mark = _iteration_column(operators, iterations)
+    outside = operators.filter(pl.col(mark).is_null()) if mark else operators.clear()
+    if outside.height:
+        time = us_text(int(outside["duration_ns"].sum()), grouping=True)
+        yield Note("kernels_outside_steps", {"count": count_text(outside.height), "time": time}, kernels.file)
+
+
+def _step_notes(
+    iterations: Iterations, steps: pl.DataFrame | Missing, step_trace_time: Table | Missing, *, whole_run: bool
+) -> tuple[Note, ...]:
+    if isinstance(steps, Missing) or isinstance(step_trace_time, Missing):
+        return ()
+    return step_notes(steps, iterations, whole_run=whole_run, file=step_trace_time.file)
+
+
+def _absent(step_trace_time: Table | Missing) -> Missing:
+    return step_trace_time if isinstance(step_trace_time, Missing) else Missing(("step_trace_time",), "step")
+
+
+def _rules() -> dict[str, Any]:
+    return load_toml("analysis", "metrics.toml")
