@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.iterations import COMPUTE, counted_rows, is_whole_run
+from analysis.iterations import counted_rows, is_whole_run
 from analysis.notes import Missing, Note
 from analysis.units import percent_text, us_text
 
@@ -65,14 +65,16 @@ def operator_statistics(op_statistic: Table) -> pl.DataFrame:
         *[op_type.str.starts_with(prefix) for prefix in roles["communication_prefixes"]],
         *[op_type.str.ends_with(ending) for ending in roles["accompanying"]],
     )
-    return op_statistic.frame.filter(~(named | core.is_in(roles["communication_cores"]).fill_null(value=False)))
+    return op_statistic.frame.filter(
+        ~(named | core.is_in(roles["communication_cores"]).fill_null(value=False))
+    )
 
 
 def _compared(
     kernels: Table | Missing, op_statistic: Table | Missing, step_trace_time: Table | Missing
 ) -> Iterator[CrossCheck]:
     statistic = None if isinstance(op_statistic, Missing) else operator_statistics(op_statistic)
-    operators = None if isinstance(kernels, Missing) else kernels.frame.filter(COMPUTE)
+    operators = None if isinstance(kernels, Missing) else kernels.operators("step", "duration_ns")
     if statistic is not None and operators is not None:
         yield _check("op_statistic_kernels", _sum(statistic["total_ns"]), _sum(operators["duration_ns"]))
     if isinstance(step_trace_time, Missing) or not step_trace_time.frame.height:

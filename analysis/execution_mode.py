@@ -10,7 +10,6 @@ import polars as pl
 
 from analysis.datafile import load_toml
 from analysis.fusion import families
-from analysis.iterations import COMPUTE
 from analysis.notes import Evidence, Missing
 
 if TYPE_CHECKING:
@@ -65,12 +64,12 @@ def engine_calls(api_statistic: Table | Missing, kernels: Table | Missing) -> En
     rules = _rules()["graph_engine"]
     calls = pl.DataFrame(schema={"level": pl.String, "name": pl.String, "count": pl.Int64})
     if not isinstance(api_statistic, Missing):
-        calls = api_statistic.frame.filter(pl.col("count") >= 1).select(calls.columns).cast(dict(calls.schema))
+        calls = api_statistic.frame.filter(pl.col("count") >= 1).select(calls.columns).cast(calls.schema)
     of_model = calls.filter(pl.col("level") == rules["model_level"])
     of_acl = calls.filter(pl.col("level") == rules["acl_level"])
     models: list[int | None] = []
     if not isinstance(kernels, Missing):
-        models = kernels.frame.filter(COMPUTE)["model_id"].unique().sort().to_list()
+        models = kernels.operators("model_id")["model_id"].unique().sort().to_list()
     no_model = _rules()["eager"]["no_model"]
     return EngineCalls(
         read=not isinstance(api_statistic, Missing),
@@ -168,7 +167,7 @@ def _aclnn_test(kernels: Table) -> tuple[int, int]:
     """How many operators the eager test looks at, and how many of them do not name an aclnn call."""
     rules = _rules()["eager"]
     rows = (
-        kernels.frame.filter(COMPUTE)
+        kernels.operators("name", "core_type")
         .group_by("name", "core_type")
         .agg(pl.len().alias("kernels"))
         .with_columns(pl.col("name", "core_type").cast(pl.String))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from analysis.operator_groups import RATIOS, communication_kind, compute_rows, shape_table, with_role
+from analysis.operator_groups import RATIOS, communication_kind, compute_rows, shape_table
 from analysis.operator_problems import problem_rule
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Unfiltered(Enum):
 
 
 ANY = Unfiltered.ANY
-Choice: TypeAlias = "str | None | Unfiltered"
+Choice: TypeAlias = "str | Unfiltered | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,11 @@ def executions(kernels: pl.DataFrame, selection: KernelSelection) -> pl.DataFram
         all ``kernels``), duration_ns, wait_ns, input_shapes, input_dtypes, output_shapes, block_num (null
         where 0, which means not recorded), and the measured ratios.
     """
-    rows = with_role(kernels, selection.role)
+    rows = kernels.lazy().filter(pl.col("role") == selection.role)
     if selection.role == "communication":
-        rows = communication_kind(rows)
+        rows = communication_kind(rows.collect()).lazy()
     return (
-        rows.lazy()
-        .filter(*selection.conditions())
+        rows.filter(*selection.conditions())
         .select(
             "row",
             "step",

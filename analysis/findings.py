@@ -9,7 +9,7 @@ import polars as pl
 
 from analysis.datafile import load_toml
 from analysis.notes import Missing
-from analysis.units import count_text, percent_text, time_text
+from analysis.units import count_text, percent_text, three_digits, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from analysis.host import Host
     from analysis.metrics import CoreMetrics
     from analysis.notes import Value
-    from analysis.operators import Operators
+    from analysis.operators import Extra, Operators
     from analysis.report.messages import Messages
-    from analysis.result import Analysis
+    from analysis.report.source import ReportSource
     from analysis.scenario import Scenario
 
 ACTION: Final = "action"
@@ -49,15 +49,15 @@ class Finding:
     """Text that narrows the list to the rows meant."""
 
 
-def find_findings(analysis: Analysis) -> tuple[Finding, ...]:
+def find_findings(source: ReportSource) -> tuple[Finding, ...]:
     """Every finding of one capture, by severity, then by the time at stake (descending), then by kind."""
     found = [
-        *_step_findings(analysis.metrics),
-        *_dispatch_findings(analysis.metrics),
-        *_operator_findings(analysis.operators, analysis.metrics),
-        *_host_findings(analysis.host, analysis.metrics),
-        *_scenario_findings(analysis.scenario, analysis.metrics),
-        *_quality_findings(analysis),
+        *_step_findings(source.metrics),
+        *_dispatch_findings(source.metrics),
+        *_operator_findings(source.operators, source.metrics),
+        *_host_findings(source.host, source.metrics),
+        *_scenario_findings(source.scenario, source.metrics),
+        *_quality_findings(source),
     ]
     return tuple(
         sorted(
@@ -80,8 +80,13 @@ def finding_text(finding: Finding, messages: Messages) -> str:
     return messages.text(f"finding.{finding.kind}", values)
 
 
-def _limit(name: str) -> float:
-    return float(load_toml("analysis", "findings.toml")[name]["value"])
+def _least_share(name: str) -> float:
+    return float(load_toml("analysis", "findings.toml")[name]["share_at_least"])
+
+
+def _limit_text(name: str, key: str) -> str:
+    """A limit that the core metrics judge by."""
+    return percent_text(load_toml("analysis", "metrics.toml")[name][key], 0)
 
 
 def _weight(stake_ns: int, metrics: CoreMetrics) -> str:
@@ -89,7 +94,7 @@ def _weight(stake_ns: int, metrics: CoreMetrics) -> str:
     if metrics.headline is None:
         return LOOK
     whole_ns = metrics.headline[1].value_ns
-    return ACTION if whole_ns > 0 and stake_ns >= _limit("action_share") * whole_ns else LOOK
+    return ACTION if whole_ns > 0 and stake_ns >= _least_share("action") * whole_ns else LOOK
 
 
 def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
@@ -105,7 +110,7 @@ def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
             values={
                 "share": percent_text(step.exposed_share),
                 "time": time_text(step.not_overlapped_ns),
-                "limit": percent_text(_limit("exposed_share"), 0),
+                "limit": _limit_text("exposed_communication", "share_above"),
             },
             stake_ns=step.not_overlapped_ns,
         )
@@ -118,7 +123,7 @@ def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
             values={
                 "share": percent_text(step.free_share),
                 "time": time_text(step.free_ns),
-                "limit": percent_text(_limit("free_share"), 0),
+                "limit": _limit_text("free", "share_above"),
             },
             stake_ns=step.free_ns,
         )
@@ -128,8 +133,7 @@ def _dispatch_findings(metrics: CoreMetrics) -> Iterator[Finding]:
     if metrics.op_share is None:
         yield Finding(UNKNOWN, "dispatch_unknown", "files", "missing")
         return
-    reference = metrics.headline[1].value_ns if metrics.headline else 0
-    gap_ns = max(0, round(reference * (1 - metrics.op_share)))
+    gap_ns = _idle_ns(metrics)
     yield Finding(
         severity=_weight(gap_ns, metrics) if metrics.dispatch_bound else FINE,
         kind="dispatch_bound" if metrics.dispatch_bound else "device_bound",
@@ -137,10 +141,20 @@ def _dispatch_findings(metrics: CoreMetrics) -> Iterator[Finding]:
         view="calls" if metrics.dispatch_bound else "type",
         values={
             "share": percent_text(metrics.op_share),
-            "limit": percent_text(_limit("op_share"), 0),
+            "limit": _limit_text("dispatch", "op_share_below"),
         },
         stake_ns=gap_ns,
     )
+
+
+def _idle_ns(metrics: CoreMetrics) -> int:
+    """Time of an iteration that the device waits for the host: Free, or what operators leave of it (GE)."""
+    if not isinstance(metrics.step_trace, Missing):
+        return metrics.step_trace.free_ns
+    whole = metrics.device_iteration or metrics.model_execute
+    if whole is None or metrics.op_time is None:
+        return 0
+    return max(0, whole.value_ns - metrics.op_time.value_ns)
 
 
 def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> Iterator[Finding]:
@@ -159,7 +173,7 @@ def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> 
             pane="operators",
             view="type",
             values={
-                "count": count_text(extra.count),
+                "count": _calls_text(extra),
                 "time": time_text(stake_ns),
             },
             stake_ns=stake_ns,
@@ -183,11 +197,18 @@ def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> 
         )
 
 
+def _calls_text(extra: Extra) -> str:
+    """How many per iteration, or in all where that is not known."""
+    if extra.count_per_iteration is not None:
+        return three_digits(extra.count_per_iteration)
+    return count_text(extra.count)
+
+
 def _largest_operator(operators: Operators, count: int) -> Iterator[Finding]:
     if isinstance(operators.by_type, Missing) or operators.by_type.is_empty():
         return
     row = operators.by_type.row(0, named=True)
-    large = row["share"] >= _limit("large_operator_share")
+    large = row["share"] >= _least_share("large_operator")
     yield Finding(
         severity=LOOK if large else FINE,
         kind="largest_operator",
@@ -242,11 +263,14 @@ def _host_findings(host: Host | Missing, metrics: CoreMetrics) -> Iterator[Findi
     if isinstance(host, Missing):
         yield Finding(UNKNOWN, "host_unknown", "files", "missing")
         return
+    idle_ns = _idle_ns(metrics)
     for verdict in host.verdicts:
         if not verdict.flagged:
             continue
+        # What the host does while the device works costs nothing; no more can be won than the device waits.
+        stake_ns = min(verdict.total_per_iteration_ns, idle_ns)
         yield Finding(
-            severity=_weight(verdict.total_per_iteration_ns, metrics),
+            severity=_weight(stake_ns, metrics),
             kind=f"host_{verdict.kind}",
             pane="host",
             view="calls",
@@ -255,7 +279,7 @@ def _host_findings(host: Host | Missing, metrics: CoreMetrics) -> Iterator[Findi
                 "time": time_text(verdict.total_per_iteration_ns),
                 "avg": time_text(verdict.avg_ns),
             },
-            stake_ns=verdict.total_per_iteration_ns,
+            stake_ns=stake_ns,
         )
 
 
@@ -296,14 +320,14 @@ def _scenario_findings(scenario: Scenario, metrics: CoreMetrics) -> Iterator[Fin
         )
 
 
-def _quality_findings(analysis: Analysis) -> Iterator[Finding]:
-    failed = [entry.path for entry in analysis.files if entry.state == "failed"]
+def _quality_findings(source: ReportSource) -> Iterator[Finding]:
+    failed = [entry.path for entry in source.files if entry.state == "failed"]
     if failed:
         values: dict[str, Value] = {"count": len(failed), "file": failed[0]}
         yield Finding(ACTION, "unreadable_files", "files", "found", values)
-    elif analysis.damaged:
+    elif source.damaged:
         yield Finding(LOOK, "damaged_input", "files", "found")
-    for check in analysis.metrics.checks:
+    for check in source.metrics.checks:
         if not check.agrees:
             yield Finding(
                 LOOK,

@@ -12,7 +12,6 @@ import polars as pl
 
 from analysis.agreement import operator_statistics
 from analysis.datafile import load_toml
-from analysis.iterations import COMPUTE
 from analysis.notes import Missing
 
 if TYPE_CHECKING:
@@ -76,10 +75,10 @@ def distinct_operators(kernels: Table | Missing, op_statistic: Table | Missing) 
 
     From the kernels if they hold operators, else from op_statistic, which knows no names.
     """
-    schema = {"op_type": pl.String, "name": pl.String, "kernels": pl.Int64, "total_ns": pl.Int64}
+    schema = pl.Schema({"op_type": pl.String, "name": pl.String, "kernels": pl.Int64, "total_ns": pl.Int64})
     if not isinstance(kernels, Missing):
         rows = (
-            kernels.frame.filter(COMPUTE)
+            kernels.operators("op_type", "name", "duration_ns")
             .group_by("op_type", "name")
             .agg(pl.len().alias("kernels"), pl.col("duration_ns").sum().alias("total_ns"))
         )
@@ -182,8 +181,12 @@ def _aten_parts(rest: str) -> tuple[str, ...]:
 @cache
 def _aten_words() -> str:
     """One alternation: names of several words, longest first, else a single word."""
-    compound = sorted(load_toml("analysis", "scenario.toml")["inside"]["aten_compound"], key=len, reverse=True)
-    return "|".join((*[f"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])" for name in compound], "[A-Za-z0-9]+"))
+    compound = sorted(
+        load_toml("analysis", "scenario.toml")["inside"]["aten_compound"], key=len, reverse=True
+    )
+    return "|".join(
+        (*[f"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])" for name in compound], "[A-Za-z0-9]+")
+    )
 
 
 @cache

@@ -58,7 +58,7 @@ class Host:
     group (call, one_off), watched (Boolean); level order acl, model, node, communication, runtime, other,
     then total descending, then name."""
     top: pl.DataFrame
-    """The 15 recurring calls with the largest total over all levels, same columns and order (levels apart)."""
+    """The 15 recurring calls with the largest total over all levels; same columns and order."""
     watched: pl.DataFrame
     """ModelExecute, aclrtSynchronizeStream*, aclrtMemcpy* (spec H1), whether or not they are in ``top``."""
     one_off: pl.DataFrame
@@ -106,7 +106,10 @@ def _apis(rows: pl.DataFrame, rules: dict[str, Any], recorded: int) -> pl.DataFr
             (count / recorded).alias("count_per_iteration"),
             ((2 * total + recorded) // (2 * recorded)).alias("per_iteration_ns"),
             ((2 * total + count) // (2 * count)).alias("avg_ns"),
-            pl.when(_matches(rules["one_off"])).then(pl.lit("one_off")).otherwise(pl.lit("call")).alias("group"),
+            pl.when(_matches(rules["one_off"]))
+            .then(pl.lit("one_off"))
+            .otherwise(pl.lit("call"))
+            .alias("group"),
             _matches(rules["watched"]).alias("watched"),
             pl.col("level")
             .replace_strict(levels, list(range(len(levels))), default=len(levels), return_dtype=pl.Int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from analysis.profile.tables import Table
 
-COMPUTE: Final = pl.col("role") == "compute"
-"""Rows of kernels that are operators."""
-
 
 @dataclass(frozen=True, slots=True)
 class Iterations:
@@ -26,7 +23,8 @@ class Iterations:
     count: int
     """Iterations in the averages; the excluded one is not among them."""
     source: str
-    """step_trace, model_execute, step_trace_time, whole_run, step_id, infer_id, op_name_mode, sync_count, single."""
+    """step_trace, model_execute, step_trace_time, whole_run, step_id, infer_id, op_name_mode, sync_count or
+    single."""
     estimated: bool
     excluded_first_ns: int | None
     """Duration of the compile iteration left out, if one was."""
@@ -41,7 +39,7 @@ class Iterations:
 
     @property
     def recorded(self) -> int:
-        """All iterations in the files, the excluded one counted: the divisor of totals that still contain it."""
+        """All iterations in the files, the excluded one too: the divisor of totals that still contain it."""
         return self.count + (self.excluded_first_ns is not None)
 
     @property
@@ -118,11 +116,16 @@ def averaged_kernels(kernels: Table, iterations: Iterations) -> pl.DataFrame:
     By step where kernels carry one, else by start before the end of the first iteration. Where neither
     is known nothing is left out, and ``iterations.in_kernels`` counts the compile iteration as well.
     """
+    return averaged_rows(kernels.frame, iterations)
+
+
+def averaged_rows(kernels: pl.DataFrame, iterations: Iterations) -> pl.DataFrame:
+    """Of any kernel rows with ``step`` and ``start_ns`` those that :func:`averaged_kernels` keeps."""
     if iterations.excluded_step is not None:
-        return kernels.frame.filter(pl.col("step").ne_missing(iterations.excluded_step))
+        return kernels.filter(pl.col("step").ne_missing(iterations.excluded_step))
     if iterations.excluded_until_ns is not None:
-        return kernels.frame.filter(pl.col("start_ns") >= iterations.excluded_until_ns)
-    return kernels.frame
+        return kernels.filter(pl.col("start_ns") >= iterations.excluded_until_ns)
+    return kernels
 
 
 def model_iterations(step_trace: Table) -> tuple[ModelIterations, ...]:
@@ -138,7 +141,9 @@ def model_iterations(step_trace: Table) -> tuple[ModelIterations, ...]:
         .sort("total", "device_id", "model_id", descending=[True, False, False], nulls_last=True)
     )
     return tuple(
-        ModelIterations(row["device_id"], row["model_id"], tuple(row["iteration_ns"]), row["iteration_end_ns"])
+        ModelIterations(
+            row["device_id"], row["model_id"], tuple(row["iteration_ns"]), row["iteration_end_ns"]
+        )
         for row in groups.iter_rows(named=True)
     )
 
@@ -160,7 +165,7 @@ def has_step() -> pl.Expr:
 
 
 def wall_ns() -> pl.Expr:
-    """Wall time of a step_trace_time row: Computing + Communication(Not Overlapped) + Free (rules C7, C20)."""
+    """Wall time of a step_trace_time row: Computing + Not Overlapped + Free (rules C7, C20)."""
     return pl.col("computing_ns") + pl.col("not_overlapped_ns") + pl.col("free_ns")
 
 
@@ -170,13 +175,13 @@ def first_is_compile(times_ns: Sequence[int]) -> bool:
 
 
 def stands_out(one_ns: int, rest_ns: int, rest_count: int) -> bool:
-    """Whether one iteration takes more than 5 x the mean of the rest; compared in integers, so 5.0x does not."""
+    """Whether one iteration takes more than 5 x the mean of the rest; in integers, so just 5 x does not."""
     limit = int(_rules()["first_iteration"]["times_the_rest"])
     return rest_count >= 1 and one_ns * rest_count > limit * rest_ns
 
 
 def model_call(api_statistic: Table | Missing, call: str) -> ApiCall | None:
-    """The row of one call at Level model (``execute``, ``input_copy``, ``output_copy``); None if it never occurs."""
+    """One call at Level model: ``execute``, ``input_copy`` or ``output_copy``; None if it never occurs."""
     if isinstance(api_statistic, Missing):
         return None
     rules = _rules()["model_calls"]
@@ -273,7 +278,7 @@ def _from_operator_names(kernels: Table | Missing) -> Iterations | None:
         return None
     single_operator = _rules()["operator_names"]["single_operator"]
     modes = (
-        kernels.frame.filter(COMPUTE)
+        kernels.operators("name")
         .group_by("name")
         .agg(pl.len().alias("count"))
         .filter(~pl.col("name").cast(pl.String).str.contains(f"(?i){single_operator}"))

@@ -10,8 +10,7 @@ import polars as pl
 from analysis.agreement import CrossCheck, cross_checks, disagreements, operator_statistics
 from analysis.datafile import load_toml
 from analysis.iterations import (
-    COMPUTE,
-    averaged_kernels,
+    averaged_rows,
     first_is_compile,
     is_whole_run,
     model_call,
@@ -22,7 +21,7 @@ from analysis.steps import StepDecomposition, decompose, device_step_ns, step_fr
 from analysis.units import count_text, mean, us_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from analysis.iterations import Iterations
     from analysis.options import Options
@@ -116,8 +115,18 @@ def core_metrics(
     op_share = None
     if iterations.source != "single":
         op_share = _op_share(scenario, kernels, steps, op_time, device_iteration or model.model_execute)
-    wall = NamedTime(decomposition.wall_ns, "step_trace_time") if decomposition else None
-    headline = _headline(scenario, model, step, device_iteration, wall, op_time)
+    wall = NamedTime(decomposition.wall_ns, "step_wall") if decomposition else None
+    headline = _headline(
+        scenario,
+        {
+            "iteration": model.iteration,
+            "step": step,
+            "device_iteration": device_iteration,
+            "model_execute": model.model_execute,
+            "wall": wall,
+            "op_time": op_time,
+        },
+    )
     checks = cross_checks(kernels, op_statistic, step_trace_time)
     notes = (
         *_iteration_notes(iterations, step_trace),
@@ -171,7 +180,9 @@ def _copy_time(api_statistic: Table | Missing, call: str, iterations: Iterations
     found = model_call(api_statistic, call)
     if found is None:
         return None
-    return NamedTime(mean(found.total_ns, iterations.recorded), _with_first("api_statistic_model", iterations))
+    return NamedTime(
+        mean(found.total_ns, iterations.recorded), _with_first("api_statistic_model", iterations)
+    )
 
 
 def _execute_time(api_statistic: Table | Missing, iterations: Iterations) -> NamedTime | None:
@@ -182,7 +193,9 @@ def _execute_time(api_statistic: Table | Missing, iterations: Iterations) -> Nam
     if iterations.excluded_first_ns is not None and found.first_is_compile and found.max_ns is not None:
         without = mean(found.total_ns - found.max_ns, iterations.count)
         return NamedTime(without, "api_statistic_model_without_first")
-    return NamedTime(mean(found.total_ns, iterations.recorded), _with_first("api_statistic_model", iterations))
+    return NamedTime(
+        mean(found.total_ns, iterations.recorded), _with_first("api_statistic_model", iterations)
+    )
 
 
 def _with_first(source: str, iterations: Iterations) -> str:
@@ -204,7 +217,9 @@ def _device_step(steps: pl.DataFrame) -> NamedTime | None:
     return None if span is None else NamedTime(span, "device_step_span")
 
 
-def _op_time(kernels: Table | Missing, op_statistic: Table | Missing, iterations: Iterations) -> NamedTime | None:
+def _op_time(
+    kernels: Table | Missing, op_statistic: Table | Missing, iterations: Iterations
+) -> NamedTime | None:
     """Operator time per iteration: the sum of compute kernels, communication and copies not among them."""
     if not isinstance(kernels, Missing):
         rows = _iteration_kernels(kernels, iterations)
@@ -221,8 +236,9 @@ def _op_time(kernels: Table | Missing, op_statistic: Table | Missing, iterations
 
 
 def _iteration_kernels(kernels: Table, iterations: Iterations) -> pl.DataFrame:
-    """Operators of the averages that belong to an iteration, and to the main model where there are several."""
-    rows = averaged_kernels(kernels, iterations).filter(COMPUTE)
+    """Operators of the averages that belong to an iteration, of the main model where there are several."""
+    columns = ("step", "infer_id", "model_id", "start_ns", "duration_ns")
+    rows = averaged_rows(kernels.operators(*columns), iterations)
     if iterations.main_model is not None:
         of_main = rows.filter(pl.col("model_id") == iterations.main_model)
         rows = of_main if of_main.height else rows
@@ -257,7 +273,7 @@ def _op_share(
 
 
 def _share_of_steps(kernels: Table, steps: pl.DataFrame) -> float | None:
-    operators = kernels.frame.filter(COMPUTE)
+    operators = kernels.operators("step", "duration_ns")
     if not operators.height:
         return None
     rows = steps.filter(~pl.col("excluded")).with_columns(pl.col("step").cast(pl.Int64, strict=False))
@@ -274,23 +290,10 @@ def _share_of_steps(kernels: Table, steps: pl.DataFrame) -> float | None:
     return op_ns / busy_ns if busy_ns else None
 
 
-def _headline(
-    scenario: Scenario,
-    model: _ModelTimes,
-    step: NamedTime | None,
-    device_iteration: NamedTime | None,
-    wall: NamedTime | None,
-    op_time: NamedTime | None,
-) -> tuple[str, NamedTime] | None:
-    """The one time that stands for an iteration: the step in training, else the whole iteration first."""
-    whole = [("iteration", model.iteration), ("step", step)]
-    if scenario.scenario == "training":
-        whole.reverse()
-    parts = [("device_iteration", device_iteration), ("model_execute", model.model_execute)]
-    for name, time in (*whole, *parts, ("wall", wall), ("op_time", op_time)):
-        if time is not None:
-            return name, time
-    return None
+def _headline(scenario: Scenario, times: Mapping[str, NamedTime | None]) -> tuple[str, NamedTime] | None:
+    """The one time that stands for an iteration: the first that is known, in training the step before it."""
+    order = ("step", *times) if scenario.scenario == "training" else tuple(times)
+    return next(((name, time) for name in order if (time := times[name]) is not None), None)
 
 
 def _whole_ns(headline: tuple[str, NamedTime] | None) -> int | None:
@@ -341,7 +344,9 @@ def _iteration_notes(iterations: Iterations, step_trace: Table | Missing) -> Ite
             for other in others[:5]
         )
         more = f"; +{len(others) - 5}" if len(others) > 5 else ""
-        yield Note("other_models", {"count": count_text(len(others)), "models": shown + more}, step_trace.file)
+        yield Note(
+            "other_models", {"count": count_text(len(others)), "models": shown + more}, step_trace.file
+        )
 
 
 def _model_notes(iterations: Iterations, api_statistic: Table | Missing) -> Iterator[Note]:
@@ -367,7 +372,7 @@ def _operator_notes(
         return
     if iterations.excluded_first_ns is not None and not iterations.kernels_cut:
         yield Note("kernels_contain_first", recorded, kernels.file)
-    operators = kernels.frame.filter(COMPUTE)
+    operators = kernels.operators("step", "infer_id", "duration_ns")
     mark = _iteration_column(operators, iterations)
     outside = operators.filter(pl.col(mark).is_null()) if mark else operators.clear()
     if outside.height:
@@ -376,7 +381,11 @@ def _operator_notes(
 
 
 def _step_notes(
-    iterations: Iterations, steps: pl.DataFrame | Missing, step_trace_time: Table | Missing, *, whole_run: bool
+    iterations: Iterations,
+    steps: pl.DataFrame | Missing,
+    step_trace_time: Table | Missing,
+    *,
+    whole_run: bool,
 ) -> tuple[Note, ...]:
     if isinstance(steps, Missing) or isinstance(step_trace_time, Missing):
         return ()

@@ -29,18 +29,33 @@ RATIOS = (
 
 _DURATION = pl.col("duration_ns")
 _WEIGHT = "__weight"
+_OPERATOR_COLUMNS = (
+    "step",
+    "name",
+    "op_type",
+    "core_type",
+    "input_shapes",
+    "input_dtypes",
+    "output_shapes",
+    "duration_ns",
+    "block_num",
+    "mix_block_num",
+    *RATIOS,
+)
 _SHAPE_KEYS = ("op_type", "name", "input_shapes", "input_dtypes")
 
 
 def compute_rows(kernels: pl.DataFrame) -> pl.DataFrame:
-    """Only the kernels that compute."""
-    return with_role(kernels, "compute")
+    """The kernels that compute, with the columns that operator tables are made of and no others.
+
+    Of a million kernels each column is worth megabytes.
+    """
+    return kernels.lazy().filter(pl.col("role") == "compute").select(_OPERATOR_COLUMNS).collect()
 
 
 def with_role(kernels: pl.DataFrame, role: str) -> pl.DataFrame:
-    """Only the kernels of one role; copies nothing where all have it."""
-    chosen = kernels["role"] == role
-    return kernels if chosen.all() else kernels.filter(chosen)
+    """Only the kernels of one role."""
+    return kernels.filter(pl.col("role") == role)
 
 
 def core_in(cores: Iterable[str]) -> pl.Expr:
@@ -131,7 +146,7 @@ def communication_kind(kernels: pl.DataFrame) -> pl.DataFrame:
         return kernels
     instance = load_toml("analysis", "operators.toml")["communication"]["instance"]
     kinds = kernels.select(pl.col("name").unique()).with_columns(
-        pl.col("name").cast(pl.String).str.replace(instance, "_").cast(pl.Categorical).alias("kind")
+        pl.col("name").cast(pl.String).str.replace(instance, "").cast(pl.Categorical).alias("kind")
     )
     named = kernels.join(kinds, on="name", how="left", maintain_order="left")
     return named.with_columns(pl.coalesce("op_type", "kind").alias("op_type")).drop("kind")

@@ -116,7 +116,6 @@ def find_operators(
     op_statistic: Table | Missing,
     iterations: Iterations,
     scenario: str,
-    dispatch_bound: bool | None,  # noqa: ARG001 - one signature for all verdicts; no operator rule needs it
     cores: Cores,
 ) -> Operators | Missing:
     """The operator tables of one capture (spec O1-O5).
@@ -127,7 +126,6 @@ def find_operators(
         op_statistic: Used where kernels are missing.
         iterations: What per-iteration numbers divide by.
         scenario: Only ``training`` has extras.
-        dispatch_bound: Whether the host holds the device back.
         cores: Physical cores of the device.
     """
     if not isinstance(kernels, Missing):
@@ -151,12 +149,12 @@ def _of_kernels(
     cored = _any_known(types, "core_type")
     return Operators(
         source="kernels",
-        by_type=published(types, _TYPE_KEYS, iterations.count) if typed else _level1("op_statistic"),
+        by_type=published(types, _TYPE_KEYS, iterations.in_kernels) if typed else _level1("op_statistic"),
         by_core_type=_by_core_type(types) if cored else _level1("op_statistic"),
-        communication=published(collectives, ["op_type"], iterations.count),
+        communication=published(collectives, ["op_type"], iterations.in_kernels),
         top=shape_table(compute, compute_ns),
         problems=find_problems(compute, compute_ns) if cored else _level1(),
-        extras=_extras(types, iterations.count, kernels) if scenario == "training" else (),
+        extras=_extras(types, iterations.in_kernels, kernels) if scenario == "training" else (),
         core_use=_core_use(compute, cores) if "block_num" in present else _level1(),
         compute_ns=compute_ns,
         communication_ns=int(communication["duration_ns"].sum()),
@@ -171,8 +169,8 @@ def _of_statistic(
     groups = _statistic_groups(statistic)
     roles = load_toml("analysis.profile", "columns.toml")["roles"]
     prefixes = [pl.col("op_type").str.starts_with(prefix) for prefix in roles["communication_prefixes"]]
-    is_communication = (
-        pl.any_horizontal(prefixes).fill_null(value=False) | core_in(roles["communication_cores"])
+    is_communication = pl.any_horizontal(prefixes).fill_null(value=False) | core_in(
+        roles["communication_cores"]
     )
     types = groups.filter(~is_communication)
     collectives = groups.filter(is_communication)

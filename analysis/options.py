@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +21,5 @@ class Options:
     """Latency budget of one inference iteration."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """``--fact NAME=VALUE``, checked by :func:`analysis.user_facts.parse_facts`."""
+    graphs: tuple[Path, ...] = ()
+    """``--graph FILE``; without any, the graphs below the profile count."""

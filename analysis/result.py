@@ -148,7 +148,7 @@ class Analysis:
 
     @property
     def averaged_kernels(self) -> pl.DataFrame | Missing:
-        """All kernels but those of the compile iteration: what operator tables and drill-downs are cut from."""
+        """All kernels but those of the compile iteration; operator tables and drill-downs are cut from it."""
         return self._once("averaged_kernels", self._averaged_kernels)
 
     @property
@@ -179,7 +179,8 @@ class Analysis:
         read = [self._table(name) for name in TABLE_KINDS]
         own = [note for table in read if isinstance(table, Table) for note in table.notes]
         failed = [note for name in ("metadata", *TABLE_KINDS) for note in self._file_notes.get(name, ())]
-        return (*self.profile.notes, *self._capture_notes(), *failed, *own, *self.metrics.notes)
+        host = () if isinstance(self.host, Missing) else self.host.notes
+        return (*self.profile.notes, *self._capture_notes(), *failed, *own, *self.metrics.notes, *host)
 
     @property
     def damaged(self) -> bool:
@@ -259,7 +260,6 @@ class Analysis:
             self.op_statistic,
             self.iterations,
             self.scenario.scenario,
-            self.metrics.dispatch_bound,
             self.cores,
         )
 

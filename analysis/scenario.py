@@ -19,7 +19,6 @@ from analysis.execution_mode import (
     is_lazy_fusion,
 )
 from analysis.fusion import Fusion, distinct_operators, find_fusion
-from analysis.iterations import COMPUTE
 from analysis.notes import Evidence, Missing
 
 if TYPE_CHECKING:
@@ -183,20 +182,12 @@ def _training_or_inference(
     fused into it. Communication is no evidence.
     """
     rules = _rules()["gradient"]
-    operators = pl.concat(
-        [distinct_operators(kernels, op_statistic), distinct_operators(Missing((), ""), op_statistic)]
-    ).with_columns(
-        pl.when(pl.col("op_type").is_in(rules["opaque_types"]))
-        .then(pl.coalesce("name", "op_type"))
-        .otherwise(pl.coalesce("op_type", "name"))
-        .alias("judged")
-    )
-    # The kernels and op_statistic count the same executions, so the larger count stands for both.
-    words = (
-        operators.drop_nulls("judged")
-        .group_by("judged")
-        .agg(pl.col("kernels").max())
-        .with_columns(pl.col("judged").str.replace_all(rules["innocent"], "").alias("word"))
+    absent = Missing((), "")
+    ran = distinct_operators(kernels, absent)
+    # Both files count the same executions; op_statistic adds the types that a cut kernel file lost.
+    lost = distinct_operators(absent, op_statistic).join(ran, on="op_type", how="anti")
+    words = _judged(pl.concat([ran, lost])).with_columns(
+        pl.col("judged").str.replace_all(rules["innocent"], "").alias("word")
     )
     if not words.height:
         return "unknown", (Evidence("no_operators"),)
@@ -205,9 +196,18 @@ def _training_or_inference(
     ).sort("kernels", "judged", descending=[True, False])
     if not found.height:
         return "inference", (Evidence("no_gradient_operators", {"count": words.height}),)
-    shown = ", ".join(f"{name} × {count}" for name, count in found.head(_SHOWN).select("judged", "kernels").rows())
+    shown = ", ".join(
+        f"{name} × {count}" for name, count in found.head(_SHOWN).select("judged", "kernels").rows()
+    )
     more = f", +{found.height - _SHOWN}" if found.height > _SHOWN else ""
     return "training", (Evidence("gradient_operators", {"count": found.height, "names": shown + more}),)
+
+
+def _judged(operators: pl.DataFrame) -> pl.DataFrame:
+    """The text that each operator is judged by, with its executions."""
+    opaque = pl.col("op_type").is_in(_rules()["gradient"]["opaque_types"])
+    text = pl.when(opaque).then(pl.coalesce("name", "op_type")).otherwise(pl.coalesce("op_type", "name"))
+    return operators.group_by(text.alias("judged")).agg(pl.col("kernels").sum()).drop_nulls("judged")
 
 
 def _dynamic_shape(kernels: Table | Missing) -> tuple[bool | None, tuple[Evidence, ...]]:
@@ -216,7 +216,7 @@ def _dynamic_shape(kernels: Table | Missing) -> tuple[bool | None, tuple[Evidenc
         return None, (Evidence("no_op_state"),)
     rules = _rules()["dynamic"]
     counts = (
-        kernels.frame.filter(COMPUTE)
+        kernels.operators("op_state")
         .group_by("op_state")
         .len()
         .with_columns(pl.col("op_state").cast(pl.String).str.to_lowercase())

@@ -104,18 +104,24 @@ def decompose(steps: pl.DataFrame, *, whole_run: bool) -> StepDecomposition | No
 
 def device_step_ns(steps: pl.DataFrame) -> int | None:
     """The mean span of a step's device activity, Stage + Bubble, over the steps that have both (spec M4)."""
-    return _mean(steps.filter(~pl.col("excluded")).select(pl.col("stage_ns") + pl.col("bubble_ns")).to_series())
+    return _mean(
+        steps.filter(~pl.col("excluded")).select(pl.col("stage_ns") + pl.col("bubble_ns")).to_series()
+    )
 
 
-def step_notes(steps: pl.DataFrame, iterations: Iterations, *, whole_run: bool, file: str) -> tuple[Note, ...]:
+def step_notes(
+    steps: pl.DataFrame, iterations: Iterations, *, whole_run: bool, file: str
+) -> tuple[Note, ...]:
     """What the reader must know about the rows: a distorted one, one without a span, one left out."""
     notes = [Note("whole_run", {}, file)] if whole_run else []
     negative = steps.filter(pl.col("overlapped_ns") < 0)
     if negative.height:
         shown = ", ".join(step or "-" for step in negative["step"].to_list()[:5])
-        notes.append(Note("overlapped_negative", {"count": count_text(negative.height), "steps": shown}, file))
+        notes.append(
+            Note("overlapped_negative", {"count": count_text(negative.height), "steps": shown}, file)
+        )
     spanless = steps.filter(~pl.col("excluded") & (pl.col("stage_ns") + pl.col("bubble_ns")).is_null()).height
-    if spanless:
+    if spanless and not whole_run:
         notes.append(Note("step_span_unknown", {"count": count_text(spanless)}, file))
     excluded = steps.filter(pl.col("excluded"))
     if excluded.height and iterations.excluded_source != "step_trace_time":

@@ -40,6 +40,13 @@ class Table:
     """Path relative to the profile, for display."""
     notes: tuple[Note, ...] = field(default_factory=tuple)
 
+    def operators(self, *columns: str) -> pl.DataFrame:
+        """Of a kernel table the rows that are operators, and of them only ``columns``.
+
+        A million rows of all columns are not copied for the sake of a few.
+        """
+        return self.frame.lazy().filter(pl.col("role") == "compute").select(columns).collect()
+
 
 def read_table(
     name: str,

@@ -1,0 +1,304 @@
+"""Core metrics: what ran, how long an iteration takes, and whether device or host sets the pace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from analysis.datafile import load_toml
+from analysis.notes import Missing
+from analysis.report.blocks import (
+    MARKS,
+    Head,
+    bullets,
+    evidence_text,
+    heading,
+    paragraph,
+    table,
+)
+from analysis.report.chapters.steps import step_blocks
+from analysis.units import UNKNOWN, percent_text, three_digits, time_text, us_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from analysis.fusion import Fusion
+    from analysis.metrics import CoreMetrics, NamedTime
+    from analysis.notes import Evidence
+    from analysis.report.messages import Messages
+    from analysis.report.source import ReportSource
+    from analysis.scenario import Scenario
+
+# The named times that belong to each framework; shown as unknown where no file tells them.
+_GE_TIMES = ("h2d", "model_execute", "d2h", "iteration", "device_iteration", "op_time")
+_STEP_TIMES = ("h2d", "d2h", "host_step", "device_step", "step", "op_time")
+_ALL_TIMES = (
+    "h2d",
+    "model_execute",
+    "d2h",
+    "iteration",
+    "device_iteration",
+    "host_step",
+    "device_step",
+    "step",
+    "op_time",
+)
+
+
+def chapter(source: ReportSource, messages: Messages) -> list[str]:
+    """The core table of spec M8, the named times, the step decomposition and the evidence."""
+    metrics = source.metrics
+    return [
+        paragraph(*_lead(metrics, messages)),
+        table(
+            [Head(messages.text(f"report.head.{key}")) for key in ("item", "value", "basis")],
+            core_rows(source, messages),
+        ),
+        heading(3, messages.text(_by_scenario("report.section.times", source.scenario))),
+        _time_table(metrics, source.scenario, messages),
+        bullets(_judgements(source, messages)),
+        heading(3, messages.text("report.section.steps")),
+        *step_blocks(source, messages),
+        *_fusion(source.scenario.fusion, messages),
+        heading(3, messages.text("report.section.evidence")),
+        bullets(_evidence(source.scenario, messages)),
+    ]
+
+
+def core_rows(source: ReportSource, messages: Messages) -> list[list[str]]:
+    """The core table of spec M8: what, its value, and what it rests on."""
+    return [*_run_rows(source.scenario, messages), *_count_rows(source, messages)]
+
+
+def limit_text(name: str, key: str) -> str:
+    """A limit of metrics.toml as percent."""
+    return percent_text(load_toml("analysis", "metrics.toml")[name][key], 0)
+
+
+def _lead(metrics: CoreMetrics, messages: Messages) -> Iterator[str]:
+    if metrics.headline is None:
+        yield messages.text("report.core.no_time")
+    else:
+        name, time = metrics.headline
+        yield messages.text(f"report.core.takes.{name}", {"time": time_text(time.value_ns)})
+    if metrics.h2d and metrics.model_execute and metrics.d2h and metrics.h2d.share is not None:
+        yield messages.text(
+            "report.core.parts",
+            {
+                "h2d": percent_text(metrics.h2d.share),
+                "execute": percent_text(metrics.model_execute.share),
+                "d2h": percent_text(metrics.d2h.share),
+            },
+        )
+    step = metrics.step_trace
+    if not isinstance(step, Missing):
+        yield messages.text(
+            "report.core.decomposed",
+            {
+                "wall": time_text(step.wall_ns),
+                "computing": time_text(step.computing_ns),
+                "exposed": time_text(step.not_overlapped_ns),
+                "free": time_text(step.free_ns),
+            },
+        )
+    yield messages.text(f"report.core.{_pace(metrics)}")
+
+
+def _pace(metrics: CoreMetrics) -> str:
+    """What to look at first: the larger of exposed communication and an idle device, else the operators."""
+    step = metrics.step_trace
+    if not isinstance(step, Missing) and step.exposed_flagged and step.not_overlapped_ns >= step.free_ns:
+        return "communication_pace"
+    return {True: "host_pace", False: "device_pace", None: "pace_unknown"}[metrics.dispatch_bound]
+
+
+def _run_rows(scenario: Scenario, messages: Messages) -> Iterator[list[str]]:
+    """Rows of spec M8 on what ran; each with the first thing that speaks for it."""
+    names = [stack.name for stack in scenario.stacks]
+    stack = messages.text("report.comma").join(names) or messages.text("report.word.unknown")
+    if names and not scenario.stack_decided:
+        stack = messages.text("report.core.stack_undecided", {"names": stack})
+    yield [
+        messages.text("report.row.scenario"),
+        messages.text(f"scenario.{scenario.scenario}"),
+        _first(scenario.scenario_evidence, messages),
+    ]
+    yield [
+        messages.text("report.row.framework"),
+        messages.text(f"framework.{scenario.framework or 'unknown'}"),
+        _first(scenario.framework_evidence, messages),
+    ]
+    yield [
+        messages.text("report.row.stack"),
+        stack,
+        _first(scenario.stacks[0].evidence, messages) if scenario.stacks else "",
+    ]
+    yield [
+        messages.text("report.row.mode"),
+        messages.text(f"mode.{scenario.mode}"),
+        _first(scenario.mode_evidence, messages),
+    ]
+    yield [
+        messages.text("report.row.dynamic_shape"),
+        _yes_no(scenario.dynamic_shape, messages),
+        _first(scenario.dynamic_evidence, messages),
+    ]
+    yield _fusion_row(scenario.fusion, messages)
+
+
+def _fusion_row(fusion: Fusion, messages: Messages) -> list[str]:
+    state = {True: "report.word.on", False: "report.word.off", None: "report.word.unknown"}[fusion.enabled]
+    kinds = messages.text("report.comma").join(kind.prefix for kind in fusion.kinds)
+    basis = ""
+    if fusion.enabled:
+        basis = messages.text(
+            "report.core.fusion_basis",
+            {"kinds": kinds, "types": len(fusion.op_types), "share": percent_text(fusion.time_share)},
+        )
+    return [messages.text("report.row.fusion"), messages.text(state), basis]
+
+
+def _by_scenario(key: str, scenario: Scenario) -> str:
+    """Inference says iteration, training says step."""
+    return f"{key}_steps" if scenario.scenario == "training" else key
+
+
+def _count_rows(source: ReportSource, messages: Messages) -> Iterator[list[str]]:
+    metrics = source.metrics
+    iterations = metrics.iterations
+    basis = messages.text(f"source.{iterations.source}")
+    if iterations.estimated:
+        basis = messages.text("report.core.estimated", {"source": basis})
+    label = messages.text(_by_scenario("report.row.iterations", source.scenario))
+    yield [label, str(iterations.count), basis]
+    if iterations.excluded_first_ns is None:
+        yield [messages.text("report.row.excluded_first"), messages.text("report.word.none"), ""]
+    else:
+        time = us_text(iterations.excluded_first_ns)
+        yield [
+            messages.text("report.row.excluded_first"),
+            messages.text("report.core.in_us", {"time": time}),
+            messages.text("report.core.excluded", {"source": iterations.excluded_source or UNKNOWN}),
+        ]
+    if metrics.throughput is not None:
+        unit = messages.text(f"report.unit.{metrics.throughput.unit}")
+        yield [messages.text("report.row.throughput"), f"{three_digits(metrics.throughput.value)} {unit}", ""]
+    if metrics.instance_room is not None:
+        yield [
+            messages.text("report.row.instance_room"),
+            str(metrics.instance_room),
+            messages.text("report.core.room_basis"),
+        ]
+
+
+def _time_table(metrics: CoreMetrics, scenario: Scenario, messages: Messages) -> str:
+    belong = _GE_TIMES if scenario.framework == "ge" else _STEP_TIMES
+    rows = []
+    for name in _ALL_TIMES:
+        time: NamedTime | None = getattr(metrics, name)
+        if time is not None:
+            source = messages.text(f"source.{time.source}")
+            rows.append(
+                [messages.text(f"report.time.{name}"), us_text(time.value_ns), _share(time.share), source]
+            )
+        elif name in belong:
+            rows.append(
+                [
+                    messages.text(f"report.time.{name}"),
+                    UNKNOWN,
+                    UNKNOWN,
+                    messages.text("report.word.not_available"),
+                ]
+            )
+    return table(
+        [
+            Head(messages.text("report.head.time")),
+            Head(messages.text("report.head.time_us"), numeric=True),
+            Head(messages.text("report.head.share_of_iteration"), numeric=True),
+            Head(messages.text("report.head.source")),
+        ],
+        rows,
+    )
+
+
+def _judgements(source: ReportSource, messages: Messages) -> Iterator[str]:
+    """The verdict on dispatch with its number and limit."""
+    metrics = source.metrics
+    key = {
+        True: "report.core.dispatch_bound",
+        False: "report.core.not_dispatch_bound",
+        None: "report.core.dispatch_unknown",
+    }
+    text = messages.text(
+        key[metrics.dispatch_bound],
+        {
+            "share": percent_text(metrics.op_share),
+            "limit": limit_text("dispatch", "op_share_below"),
+        },
+    )
+    yield f"{MARKS[metrics.dispatch_bound]} {text}"
+    if metrics.dispatch_bound is None and isinstance(metrics.step_trace, Missing):
+        hint = "api" if source.capture.producer == "msprof" else metrics.step_trace.hint
+        yield f"{MARKS[None]} {messages.text(f'collect.{hint}')}"
+
+
+def _fusion(fusion: Fusion, messages: Messages) -> Iterator[str]:
+    if not fusion.kinds:
+        return
+    yield heading(3, messages.text("report.section.fusion"))
+    yield table(
+        [
+            Head(messages.text("report.head.prefix")),
+            Head(messages.text("report.head.op_types"), numeric=True),
+            Head(messages.text("report.head.kernels"), numeric=True),
+            Head(messages.text("report.head.total_us"), numeric=True),
+            Head(messages.text("report.head.share"), numeric=True),
+            Head(messages.text("report.head.inside")),
+        ],
+        (
+            [
+                kind.prefix,
+                str(kind.op_types),
+                str(kind.kernels),
+                us_text(kind.total_ns),
+                _share(kind.share),
+                ", ".join(kind.inside) or UNKNOWN,
+            ]
+            for kind in fusion.kinds
+        ),
+    )
+
+
+def _evidence(scenario: Scenario, messages: Messages) -> Iterator[str]:
+    parts = {
+        "scenario": scenario.scenario_evidence,
+        "framework": scenario.framework_evidence,
+        "mode": scenario.mode_evidence,
+        "dynamic_shape": scenario.dynamic_evidence,
+    }
+    for name, evidence in parts.items():
+        yield _evidence_line(messages.text(f"report.row.{name}"), evidence, messages)
+    for stack in scenario.stacks:
+        if not stack.evidence:
+            continue
+        label = messages.text("report.core.evidence_of_stack", {"name": stack.name})
+        yield _evidence_line(label, stack.evidence, messages)
+
+
+def _evidence_line(label: str, evidence: tuple[Evidence, ...], messages: Messages) -> str:
+    said = messages.text("report.and_more").join(evidence_text(item, messages) for item in evidence)
+    text = said or messages.text("report.core.no_evidence")
+    return messages.text("report.core.evidence_line", {"label": label, "text": text})
+
+
+def _first(evidence: tuple[Evidence, ...], messages: Messages) -> str:
+    return evidence_text(evidence[0], messages) if evidence else messages.text("report.core.no_evidence")
+
+
+def _yes_no(value: bool | None, messages: Messages) -> str:
+    return messages.text(
+        {True: "report.word.yes", False: "report.word.no", None: "report.word.unknown"}[value]
+    )
+
+
+def _share(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{share * 100:.3f}"

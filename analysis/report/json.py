@@ -1,0 +1,390 @@
+"""The report as JSON: every number of the result object under the names of the published schema.
+
+Times are microseconds with three decimals, shares and ratios fractions; what is unknown is null. The
+tables are cut as in the Markdown report (20 operators, 50 problems, 15 host APIs) and say how many rows
+there are. ``schema.json`` beside this file is the JSON Schema (2020-12) of what is written.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import orjson
+
+from analysis.notes import Missing
+from analysis.report.limits import PROBLEM_ROWS, TOP_ROWS
+from analysis.units import us
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+
+    from analysis.fusion import Fusion
+    from analysis.host import Host
+    from analysis.metrics import CoreMetrics, NamedTime
+    from analysis.notes import Evidence, Note
+    from analysis.operators import CoreUse, Operators
+    from analysis.report.messages import Messages
+    from analysis.report.source import ReportSource
+    from analysis.scenario import Scenario
+    from analysis.steps import StepDecomposition
+
+SCHEMA_VERSION = 1
+
+Object: TypeAlias = "dict[str, Any]"
+
+_AIC_RATIOS = ("mac", "vec", "scalar", "mte1", "mte2", "mte3")
+_AIV_RATIOS = ("vec", "scalar", "mte1", "mte2", "mte3")
+_STEP_TIMES = (
+    "computing",
+    "communication",
+    "not_overlapped",
+    "overlapped",
+    "free",
+    "copies",
+    "stage",
+    "bubble",
+    "preparing",
+    "wall",
+)
+_TYPE_COLUMNS = (
+    "op_type",
+    "core_type",
+    "count",
+    "count_per_iteration",
+    "per_iteration_ns",
+    "total_ns",
+    "avg_ns",
+    "min_ns",
+    "max_ns",
+    "share",
+)
+_API_COLUMNS = (
+    "level",
+    "name",
+    "total_ns",
+    "count",
+    "count_per_iteration",
+    "per_iteration_ns",
+    "avg_ns",
+    "min_ns",
+    "max_ns",
+)
+
+
+def json_report(analysis: ReportSource, messages: Messages) -> bytes:
+    """The whole report as indented UTF-8 JSON with a newline at its end.
+
+    Args:
+        analysis: The capture, analysed.
+        messages: The language of notes, evidence and sources.
+    """
+    report = {
+        "schema_version": SCHEMA_VERSION,
+        "profile": _profile(analysis, messages),
+        "core_metrics": _core_metrics(analysis.metrics, messages),
+        "operators": None if isinstance(analysis.operators, Missing) else _operators(analysis.operators),
+        "host": None if isinstance(analysis.host, Missing) else _host(analysis.host),
+        "notes": [_note(note, messages) for note in analysis.notes],
+    }
+    return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def report_schema() -> Object:
+    """The JSON Schema of what :func:`json_report` writes."""
+    schema: Object = orjson.loads(files("analysis.report").joinpath("schema.json").read_bytes())
+    return schema
+
+
+def _profile(analysis: ReportSource, messages: Messages) -> Object:
+    metadata = analysis.metadata
+    return {
+        "path": _encodable(str(analysis.profile.root)),
+        "framework": analysis.scenario.framework,
+        **_scenario(analysis.scenario, messages),
+        "chip": metadata.chip,
+        "cores": {"aic": analysis.cores.aic, "aiv": analysis.cores.aiv},
+        "versions": dict(sorted(metadata.versions.items())),
+        "user_facts": dict(sorted(analysis.options.facts.items())),
+        "rank": analysis.capture.rank,
+        "ranks": [capture.rank for capture in analysis.profile.captures if capture.rank is not None],
+        "files": [
+            {
+                "kind": entry.kind,
+                "path": _encodable(entry.path),
+                "rows": entry.rows,
+                "state": entry.state,
+                "note": None if entry.note is None else messages.text(entry.note),
+            }
+            for entry in analysis.files
+        ],
+        "missing": [
+            {
+                "kind": gap.kind,
+                "needed_for": list(gap.needed_for),
+                "hint": messages.text(f"collect.{gap.hint}"),
+            }
+            for gap in analysis.missing
+        ],
+    }
+
+
+def _scenario(scenario: Scenario, messages: Messages) -> Object:
+    return {
+        "stacks": [
+            {"name": stack.name, "evidence": _evidence(stack.evidence, messages)} for stack in scenario.stacks
+        ],
+        "scenario": scenario.scenario,
+        "scenario_evidence": _evidence(scenario.scenario_evidence, messages),
+        "execution_mode": {
+            "id": scenario.mode,
+            "evidence": _evidence(scenario.mode_evidence, messages),
+        },
+        "dynamic_shape": scenario.dynamic_shape,
+        "fusion": _fusion(scenario.fusion),
+    }
+
+
+def _fusion(fusion: Fusion) -> Object:
+    return {
+        "enabled": fusion.enabled,
+        "kinds": [
+            {
+                "prefix": kind.prefix,
+                "op_types": kind.op_types,
+                "kernels": kind.kernels,
+                "total_us": us(kind.total_ns),
+                "share": _fraction(kind.share),
+                "inside": list(kind.inside),
+            }
+            for kind in fusion.kinds
+        ],
+        "op_types": list(fusion.op_types),
+        "time_share": _fraction(fusion.time_share),
+    }
+
+
+def _core_metrics(metrics: CoreMetrics, messages: Messages) -> Object:
+    iterations = metrics.iterations
+    return {
+        "iterations": {
+            "count": iterations.count,
+            "source": iterations.source,
+            "estimated": iterations.estimated,
+            "excluded_first_us": _us(iterations.excluded_first_ns),
+            "excluded_source": iterations.excluded_source,
+        },
+        "h2d_us": _named_time(metrics.h2d),
+        "model_execute_us": _named_time(metrics.model_execute),
+        "d2h_us": _named_time(metrics.d2h),
+        "iteration_us": _named_time(metrics.iteration),
+        "device_iteration_us": _named_time(metrics.device_iteration),
+        "host_step_us": _named_time(metrics.host_step),
+        "device_step_us": _named_time(metrics.device_step),
+        "step_us": _named_time(metrics.step),
+        "op_time_us": _named_time(metrics.op_time),
+        "op_share": _fraction(metrics.op_share),
+        "dispatch_bound": metrics.dispatch_bound,
+        "step_trace": None if isinstance(metrics.step_trace, Missing) else _decomposition(metrics.step_trace),
+        "steps": None if isinstance(metrics.steps, Missing) else [*_steps(metrics.steps)],
+        "throughput": None
+        if metrics.throughput is None
+        else {"value": round(metrics.throughput.value, 6), "unit": metrics.throughput.unit},
+        "instance_room": metrics.instance_room,
+        "checks": [
+            {
+                "kind": check.kind,
+                "text": messages.text(f"check.{check.kind}"),
+                "left_us": us(check.left_ns),
+                "right_us": us(check.right_ns),
+                "difference": _fraction(check.difference),
+                "agrees": check.agrees,
+            }
+            for check in metrics.checks
+        ],
+    }
+
+
+def _named_time(time: NamedTime | None) -> Object | None:
+    if time is None:
+        return None
+    return {"value": us(time.value_ns), "share": _fraction(time.share), "source": time.source}
+
+
+def _decomposition(step: StepDecomposition) -> Object:
+    return {
+        **{f"{name}_us": _us(getattr(step, f"{name}_ns")) for name in _STEP_TIMES},
+        "exposed_share": _fraction(step.exposed_share),
+        "free_share": _fraction(step.free_share),
+        "exposed_flagged": step.exposed_flagged,
+        "free_flagged": step.free_flagged,
+        "whole_run": step.whole_run,
+    }
+
+
+def _steps(steps: pl.DataFrame) -> Iterator[Object]:
+    for row in steps.iter_rows(named=True):
+        yield {
+            "step": None if row["step"] is None else str(row["step"]),
+            **{f"{name}_us": _us(row.get(f"{name}_ns")) for name in _STEP_TIMES},
+            "excluded": row["excluded"],
+        }
+
+
+def _operators(operators: Operators) -> Object:
+    return {
+        "source": operators.source,
+        "compute_us": us(operators.compute_ns),
+        "communication_us": us(operators.communication_ns),
+        "by_type": _table(operators.by_type, _TYPE_COLUMNS),
+        "by_core_type": _table(operators.by_core_type, ("core_type", "count", "total_ns", "avg_ns", "share")),
+        "communication": _table(
+            operators.communication, [name for name in _TYPE_COLUMNS if name != "core_type"]
+        ),
+        "top": None if isinstance(operators.top, Missing) else [*_top(operators.top.head(TOP_ROWS))],
+        "top_groups": None if isinstance(operators.top, Missing) else operators.top.height,
+        "problems": None
+        if isinstance(operators.problems, Missing)
+        else [*_problems(operators.problems.head(PROBLEM_ROWS))],
+        "problem_groups": None if isinstance(operators.problems, Missing) else operators.problems.height,
+        "unjudged_problems": list(operators.unjudged_problems),
+        "extras": [
+            {
+                "kind": extra.kind,
+                "count": extra.count,
+                "total_us": _us(extra.total_ns),
+                "value": _fraction(extra.value),
+                "threshold": extra.threshold,
+                "count_per_iteration": _fraction(extra.count_per_iteration),
+                "threshold_per_iteration": extra.threshold_per_iteration,
+                "flagged": extra.flagged,
+            }
+            for extra in operators.extras
+        ],
+        "core_limit": None if isinstance(operators.core_use, Missing) else _core_limit(operators.core_use),
+    }
+
+
+def _top(top: pl.DataFrame) -> Iterator[Object]:
+    for row in top.iter_rows(named=True):
+        yield {
+            "op_type": row["op_type"],
+            "name": row["name"],
+            "input_shapes": row["input_shapes"],
+            "input_dtypes": row["input_dtypes"],
+            "core_type": row["core_type"],
+            "count": row["count"],
+            "total_us": _us(row["total_ns"]),
+            "avg_us": _us(row["avg_ns"]),
+            "max_us": _us(row["max_ns"]),
+            "share": _fraction(row["share"]),
+            "block_num": row["block_num"],
+            "aic": {f"{unit}_ratio": _fraction(row[f"aic_{unit}_ratio"]) for unit in _AIC_RATIOS},
+            "aiv": {f"{unit}_ratio": _fraction(row[f"aiv_{unit}_ratio"]) for unit in _AIV_RATIOS},
+            "cube_utilization_pct": _fraction(row["cube_utilization_pct"]),
+        }
+
+
+def _problems(problems: pl.DataFrame) -> Iterator[Object]:
+    for row in problems.iter_rows(named=True):
+        yield {
+            "problem": row["problem"],
+            "op_name": row["name"],
+            "op_type": row["op_type"],
+            "core_type": row["core_type"],
+            "input_shapes": row["input_shapes"],
+            "output_shapes": row["output_shapes"],
+            "count": row["count"],
+            "total_us": _us(row["total_ns"]),
+            "share": _fraction(row["share"]),
+            "value": _fraction(row["value"]),
+        }
+
+
+def _core_limit(uses: Sequence[CoreUse]) -> Object:
+    known = {use.kind: use for use in uses}
+    return {
+        kind: None
+        if kind not in known
+        else {
+            "max_block_num": known[kind].max_block_num,
+            "max_mix_block_num": known[kind].max_mix_block_num,
+            "physical": known[kind].physical,
+            "verdict": known[kind].verdict,
+        }
+        for kind in ("aic", "aiv")
+    }
+
+
+def _host(host: Host) -> Object:
+    return {
+        "apis": _table(host.top, _API_COLUMNS),
+        "api_rows": host.apis.height,
+        "watched": _table(host.watched, _API_COLUMNS),
+        "one_off": _table(host.one_off, _API_COLUMNS),
+        "verdicts": [
+            {
+                "kind": verdict.kind,
+                "level": verdict.level,
+                "calls_per_iteration": round(verdict.calls_per_iteration, 6),
+                "total_per_iteration_us": us(verdict.total_per_iteration_ns),
+                "avg_us": _us(verdict.avg_ns),
+                "flagged": verdict.flagged,
+            }
+            for verdict in host.verdicts
+        ],
+    }
+
+
+def _table(frame: pl.DataFrame | Missing, columns: Sequence[str]) -> list[Object] | None:
+    """The rows of a result table; times under ``*_us`` names, fractions rounded."""
+    if isinstance(frame, Missing):
+        return None
+    return [
+        {_border_name(name): _border_value(name, row[name]) for name in columns}
+        for row in frame.select(columns).iter_rows(named=True)
+    ]
+
+
+def _border_name(column: str) -> str:
+    return f"{column.removesuffix('_ns')}_us" if column.endswith("_ns") else column
+
+
+def _border_value(column: str, value: Any) -> Any:
+    if column.endswith("_ns"):
+        return _us(value)
+    return _fraction(value) if isinstance(value, float) else value
+
+
+def _us(ns: int | None) -> float | None:
+    return None if ns is None else us(ns)
+
+
+def _fraction(value: float | None) -> float | None:
+    """Six decimals: beyond them a sum of floats depends on the order polars added them in."""
+    return None if value is None else round(value, 6)
+
+
+def _evidence(evidence: Sequence[Evidence], messages: Messages) -> list[str]:
+    return [messages.text(f"evidence.{item.kind}", item.values) for item in evidence]
+
+
+def _note(note: Note, messages: Messages) -> Object:
+    return {
+        "kind": note.kind,
+        "text": _note_text(note, messages),
+        "file": None if note.file is None else _encodable(note.file),
+        "line": note.line,
+        "damage": note.damage,
+    }
+
+
+def _note_text(note: Note, messages: Messages) -> str:
+    return _encodable(messages.text(f"note.{note.kind}", note.values))
+
+
+def _encodable(text: str) -> str:
+    """A path as UTF-8 can hold it: bytes that are no text in the file system become ``?``-marks."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

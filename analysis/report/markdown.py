@@ -1,0 +1,58 @@
+"""The report as GitHub-flavoured Markdown, for readers and for any renderer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from analysis.report.blocks import heading
+from analysis.report.chapters import core, cores, distribution, files, host, problems, top
+from analysis.units import time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from analysis.report.messages import Messages
+    from analysis.report.source import ReportSource
+
+CHAPTERS: Mapping[str, Callable[[ReportSource, Messages], list[str]]] = {
+    "files": files.chapter,
+    "core": core.chapter,
+    "distribution": distribution.chapter,
+    "top": top.chapter,
+    "problems": problems.chapter,
+    "cores": cores.chapter,
+    "host": host.chapter,
+}
+"""The chapters in the order of spec 13; the title of each is the message ``chapter.<key>``."""
+
+
+def markdown_report(analysis: ReportSource, messages: Messages) -> str:
+    """The whole report, ending with a newline.
+
+    Args:
+        analysis: The capture, analysed.
+        messages: The language to write in.
+    """
+    blocks = [heading(1, title(analysis, messages))]
+    for number, (key, chapter) in enumerate(CHAPTERS.items(), start=1):
+        blocks.append(heading(2, f"{number} {messages.text(f'report.chapter.{key}')}"))
+        blocks.extend(chapter(analysis, messages))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def title(analysis: ReportSource, messages: Messages) -> str:
+    """Where am I, what is it, and the one number that matters."""
+    parts = [analysis.profile.name]
+    captures = len(analysis.profile.captures)
+    if analysis.capture.rank is not None:
+        key = "report.rank" if captures == 1 else "report.rank_of"
+        parts.append(messages.text(key, {"rank": analysis.capture.rank, "count": captures}))
+    elif captures > 1:
+        parts.append(analysis.capture.name)
+    scenario = analysis.scenario.scenario
+    known = scenario != "unknown"
+    parts.append(messages.text(f"scenario.{scenario}" if known else "report.scenario_unknown"))
+    if analysis.metrics.headline is not None:
+        name, time = analysis.metrics.headline
+        parts.append(messages.text(f"headline.{name}", {"time": time_text(time.value_ns)}))
+    return " · ".join(parts)

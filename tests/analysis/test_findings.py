@@ -1,0 +1,125 @@
+"""What stands out: which judgements become findings, how grave they are, in which order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analysis.findings import SEVERITIES, Finding, find_findings, finding_text
+from analysis.iterations import Iterations
+from analysis.metrics import NamedTime
+from analysis.notes import Missing
+from analysis.report.messages import LANGUAGES, Messages
+from tests.analysis.report_fixtures import (
+    ALL_SOURCES,
+    Source,
+    empty_source,
+    full_source,
+    ge_source,
+    level0_source,
+    single_metrics,
+)
+
+
+def by_kind(source: Source) -> dict[str, Finding]:
+    return {finding.kind: finding for finding in find_findings(source)}
+
+
+def test_worst_and_costliest_come_first() -> None:
+    found = find_findings(full_source())
+    ranks = [(SEVERITIES.index(finding.severity), -finding.stake_ns) for finding in found]
+    assert ranks == sorted(ranks)
+    # Of a step of 945 us, 235 us of communication are not hidden, more than anything else costs.
+    assert found[0].kind == "exposed_communication"
+
+
+def test_same_profile_gives_same_order() -> None:
+    assert find_findings(full_source()) == find_findings(full_source())
+
+
+def test_flagged_judgement_of_a_tenth_of_the_step_needs_action() -> None:
+    # Not hidden: 235 of 945 us, 25 %.
+    assert by_kind(full_source())["exposed_communication"].severity == "action"
+
+
+def test_flagged_judgement_of_less_is_worth_a_look() -> None:
+    # EmbeddingDenseGrad, Sort, Unique: 900 ns over 2 steps of 945 us.
+    assert by_kind(full_source())["extra_embedding_sort_unique"].severity == "look"
+
+
+def test_a_tenth_exactly_needs_action() -> None:
+    source = full_source()
+    step = replace(source.metrics.step_trace, not_overlapped_ns=94_500)  # type: ignore[type-var]
+    source = replace(source, metrics=replace(source.metrics, step_trace=step))
+    assert by_kind(source)["exposed_communication"].severity == "action"
+
+
+def test_unflagged_judgement_is_fine() -> None:
+    found = by_kind(ge_source())["device_bound"]
+    assert (found.severity, found.pane) == ("fine", "operators")
+
+
+def test_unknown_is_said_and_not_guessed() -> None:
+    found = by_kind(empty_source())
+    assert {kind for kind, finding in found.items() if finding.severity == "unknown"} == {
+        "dispatch_unknown",
+        "host_unknown",
+        "scenario_unknown",
+    }
+
+
+def test_lists_that_a_level_lacks_are_unknown() -> None:
+    assert by_kind(level0_source())["problems_unknown"].severity == "unknown"
+
+
+def test_problems_are_summed_by_kind() -> None:
+    # Three groups of aic_scalar with 10 us each, over 2 steps: 15 us a step.
+    found = by_kind(full_source(rows=3))["problem_aic_scalar"]
+    assert (found.values["groups"], found.stake_ns, found.filter) == ("3", 15_000, "aic_scalar")
+
+
+def test_host_cannot_win_more_than_the_device_waits() -> None:
+    # Stream synchronizations take 2 ms a step, but the device is free for 215 us only.
+    assert by_kind(full_source())["host_stream_sync"].stake_ns == 215_000
+
+
+def test_unjudged_host_verdict_is_no_finding() -> None:
+    assert "host_short_launches" not in by_kind(full_source())
+
+
+def test_ge_idle_time_is_what_operators_leave_of_the_iteration() -> None:
+    # Device iteration 234 us, operators 200 us.
+    source = ge_source()
+    bound = replace(source.metrics, dispatch_bound=True, op_share=200 / 234)
+    assert by_kind(replace(source, metrics=bound))["dispatch_bound"].stake_ns == 34_000
+
+
+def test_damage_leads_to_the_files() -> None:
+    found = by_kind(full_source())["unreadable_files"]
+    assert (found.severity, found.pane, found.values["file"]) == ("action", "files", "api_statistic.csv")
+
+
+def test_files_that_disagree_are_named_by_their_check() -> None:
+    found = by_kind(full_source())["disagree"]
+    assert found.values["check"] == "kernels_computing"
+    assert Messages("en").text("check.kernels_computing") in finding_text(found, Messages("en"))
+
+
+def test_without_a_headline_nothing_needs_action() -> None:
+    metrics = single_metrics(
+        iterations=Iterations(1, "single", False, None, None, None, None),
+        op_time=NamedTime(1_000, "kernels"),
+    )
+    source = replace(full_source(), metrics=metrics, host=Missing(("api_statistic",), "api"), files=())
+    assert all(finding.severity != "action" for finding in find_findings(source))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", sorted(ALL_SOURCES))
+def test_every_finding_has_words(name: str, language: str) -> None:
+    messages = Messages(language)
+    for finding in find_findings(ALL_SOURCES[name]()):
+        text = finding_text(finding, messages)
+        assert text
+        assert "{" not in text

@@ -1,0 +1,282 @@
+"""The Markdown report: chapters in order, tables that hold, and what is missing said in one line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from markdown_it import MarkdownIt
+
+from analysis.metrics import NamedTime
+from analysis.notes import Note
+from analysis.operator_problems import problem_rules
+from analysis.profile.kinds import kinds
+from analysis.report.escape import visible
+from analysis.report.markdown import CHAPTERS, markdown_report
+from analysis.report.messages import LANGUAGES, Messages
+from analysis.report.tables import TABLES
+from tests.analysis.report_fixtures import (
+    ALL_SOURCES,
+    calm_source,
+    empty_source,
+    full_source,
+    ge_source,
+    level0_source,
+    statistic_source,
+)
+
+ENGLISH = Messages("en")
+CHINESE = Messages("zh")
+RENDERER = MarkdownIt("commonmark").enable("table")
+
+HOSTILE_NAMES = [
+    "a|b",
+    "`a`",
+    "a\nb",
+    "<b>a</b>",
+    "a\u202eb",
+    "\x1b[31ma",
+    "op[red]",
+    "*x*",
+    "__init__",
+    "$x$",
+    "back\\",
+    "&lt;",
+    "| a | b |",
+    "a\\|b",
+]
+
+
+def tables_of(markdown: str) -> list[list[str]]:
+    """The lines of each table."""
+    blocks = [block.splitlines() for block in markdown.split("\n\n")]
+    return [block for block in blocks if block and block[0].startswith("|")]
+
+
+def chapter(markdown: str, number: int) -> str:
+    parts = re.split(r"^## \d+ .*$", markdown, flags=re.MULTILINE)
+    return parts[number].strip()
+
+
+def shown_text(markdown: str) -> str:
+    """All text a renderer shows, one piece a line; any token that is no text is a fault of the escaping."""
+    pieces = []
+    for token in RENDERER.parse(markdown):
+        if token.type == "inline":
+            children = token.children or []
+            assert {child.type for child in children} <= {"text", "text_special", "softbreak"}
+            pieces.append("".join(child.content for child in children))
+    return "\n".join(pieces)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ALL_SOURCES)
+def test_chapters_come_in_the_order_of_the_specification(name: str, language: str):
+    messages = Messages(language)
+    markdown = markdown_report(ALL_SOURCES[name](), messages)
+    headings = re.findall(r"^## (.*)$", markdown, re.MULTILINE)
+    assert headings == [
+        f"{number} {messages.text(f'report.chapter.{key}')}" for number, key in enumerate(CHAPTERS, start=1)
+    ]
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(name: str):
+    for table in tables_of(markdown_report(full_source(name, name), ENGLISH)):
+        assert len({line.count("|") for line in table}) == 1, table
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_renderer_shows_hostile_names_literally(name: str):
+    shown = shown_text(markdown_report(full_source(name, name), ENGLISH)).splitlines()
+    # op type by type, in the top table, in its shapes, twice in each of three problem rows, host API names
+    assert shown.count(visible(name)) >= 10
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_note_stays_one_item(name: str):
+    source = replace(
+        empty_source(), notes=(Note("file_unreadable", {"kind": name, "reason": name}, name, 3),)
+    )
+    markdown = markdown_report(source, ENGLISH)
+    item = next(line for line in markdown.splitlines() if line.startswith("- "))
+    assert shown_text(item) == f"{visible(name)}:3: {visible(name)} cannot be read: {visible(name)}"
+
+
+def test_profile_name_in_the_title_stays_one_heading():
+    source = full_source()
+    odd = replace(source, profile=replace(source.profile, name="run\n# 7 | *x*"))
+    first = markdown_report(odd, ENGLISH).splitlines()[0]
+    assert shown_text(first).startswith("run\\n# 7 | *x* · rank 0")
+
+
+def test_title_says_where_what_and_how_long():
+    assert markdown_report(ge_source(), ENGLISH).startswith("# PROF_1 · inference · 370 us per iteration\n")
+    assert markdown_report(full_source(), CHINESE).startswith(
+        "# run7 · rank 0（共 2 份采集数据） · 训练 · 每步 945 us\n"
+    )
+
+
+def test_shapes_are_never_cut():
+    shapes = ";".join(["4096,512"] * 500)
+    assert shapes in chapter(markdown_report(full_source(shapes=shapes), ENGLISH), 4)
+
+
+def test_cut_is_said():
+    markdown = markdown_report(full_source(rows=60), ENGLISH)
+    assert "20 of 60 groups, by total time." in chapter(markdown, 4)
+    assert "50 of 62 groups, by total time." in chapter(markdown, 5)
+    assert "50 of 60 operator types, by total time." in chapter(markdown, 3)
+
+
+def test_core_table_always_has_the_rows_of_m8():
+    for make in ALL_SOURCES.values():
+        core = chapter(markdown_report(make(), ENGLISH), 2)
+        for row in ("Scenario", "Stack", "Execution mode", "Dynamic shape", "Automatic fusion"):
+            assert f"| {row} |" in core
+        assert "in the averages |" in core
+        assert "| Excluded first iteration |" in core
+
+
+def test_excluded_first_iteration_is_not_in_the_averages():
+    core = chapter(markdown_report(full_source(), ENGLISH), 2)
+    assert (
+        "| Excluded first iteration | 9000.000 us | step_trace_time; excluded, not in the averages |" in core
+    )
+    assert "| 9 (excluded, not in the mean) |" in core
+
+
+def test_exposed_communication_larger_than_free_comes_first():
+    # Not overlapped 235 us, Free 215 us, and dispatch-bound as well.
+    assert ENGLISH.text("report.core.communication_pace") in chapter(
+        markdown_report(full_source(), ENGLISH), 2
+    )
+
+
+def test_unknown_time_is_not_available_instead_of_zero():
+    core = chapter(markdown_report(level0_source(), ENGLISH), 2)
+    assert "| H2D | – | – | not available |" in core
+
+
+def test_chapter_without_data_is_one_line_with_the_setting():
+    host = chapter(markdown_report(level0_source(), ENGLISH), 7)
+    assert "\n" not in host
+    assert "api_statistic" in host
+    assert "profiler_level=Level1" in host
+
+
+def test_unreadable_file_is_not_called_missing():
+    operators = chapter(markdown_report(empty_source(), ENGLISH), 4)
+    assert (
+        operators
+        == "Not available: kernel_details or op_summary is there but could not be read; chapter 1 says why."
+    )
+
+
+def test_what_level0_does_not_record_is_named_and_its_columns_left_out():
+    top = chapter(markdown_report(level0_source(), ENGLISH), 4)
+    assert "| Name | Input shapes | Input dtypes | Count |" in top
+    assert top.splitlines()[-1].startswith(
+        "This capture does not record: OP type; Core; Block num; the ratios of"
+    )
+    assert "PipeUtilization" in top.splitlines()[-1]
+
+
+def test_ratios_that_a_chip_does_not_have_are_not_asked_for():
+    # The AIC and AIV ratios that PipeUtilization gives are there; others are null on every chip like it.
+    assert "does not record" not in chapter(markdown_report(full_source(), ENGLISH), 4)
+
+
+def test_problem_that_could_not_be_judged_is_not_called_absent():
+    problems = chapter(markdown_report(full_source(), ENGLISH), 5)
+    line = next(line for line in problems.splitlines() if line.startswith("- aiv_scalar_ratio"))
+    assert line.endswith("Not judged.")
+
+
+def test_unit_of_a_problem_value_goes_by_its_column():
+    problems = chapter(markdown_report(full_source(), ENGLISH), 5)
+    rows = [line for line in problems.splitlines() if line.startswith("| ")]
+    scalar = next(row for row in rows if "aic_scalar_ratio" in row)
+    cube = next(row for row in rows if "cube_utilization" in row)
+    assert scalar.endswith("| 50.000 % |")
+    assert cube.endswith("| 0.500 % |")
+
+
+def test_host_levels_are_kept_apart_and_said_to_nest():
+    host = chapter(markdown_report(full_source(), ENGLISH), 7)
+    assert re.findall(r"^#### (.*)$", host, re.MULTILINE) == [
+        "Level AscendCL (acl)",
+        "Level Runtime",
+        "Level odd",
+    ]
+    assert ENGLISH.text("host.nested") in host
+
+
+def test_call_that_never_occurs_is_said_instead_of_counted():
+    host = chapter(markdown_report(statistic_source(), ENGLISH), 7)
+    assert "Here: no such call." in host
+    assert "0.00 calls" not in host
+
+
+def test_no_problem_is_said_only_if_all_could_be_judged():
+    assert ENGLISH.text("report.problems.none") in chapter(markdown_report(calm_source(), ENGLISH), 5)
+
+
+def test_long_runs_list_the_first_steps_and_say_so():
+    assert "50 of 60 steps, in the order of the file." in chapter(markdown_report(calm_source(), ENGLISH), 2)
+
+
+@pytest.mark.parametrize(
+    "headline", ["iteration", "step", "device_iteration", "model_execute", "wall", "op_time"]
+)
+def test_every_headline_has_its_words(headline: str):
+    source = full_source()
+    metrics = replace(source.metrics, headline=(headline, NamedTime(945_000, "kernels")))
+    markdown = markdown_report(replace(source, metrics=metrics), ENGLISH)
+    assert "945 us" in markdown.splitlines()[0]
+    assert "945 us" in chapter(markdown, 2).splitlines()[0]
+
+
+def test_agreement_is_stated_in_either_case():
+    assert "nothing could be compared" in chapter(markdown_report(empty_source(), ENGLISH), 1)
+    files = chapter(markdown_report(full_source(), ENGLISH), 1)
+    assert "| 990.000 | 990.000 | 0.000 % | agree |" in files
+    assert "| 990.000 | 900.000 | 9.090 % | differ by more than 1 % |" in files
+
+
+def test_other_captures_are_listed_as_not_part_of_the_numbers():
+    assert "rank 1 (run7_1)" in chapter(markdown_report(full_source(), ENGLISH), 1)
+
+
+def test_report_is_the_same_every_time():
+    assert markdown_report(full_source(rows=30), ENGLISH) == markdown_report(full_source(rows=30), ENGLISH)
+
+
+def test_every_collectable_kind_says_what_its_absence_costs_and_how_to_get_it():
+    for messages in (ENGLISH, CHINESE):
+        for spec in kinds().values():
+            if spec.collect:
+                assert f"collect.{spec.collect}" in messages
+                assert f"cost.{spec.name}" in messages
+
+
+def test_every_problem_has_its_words():
+    for messages in (ENGLISH, CHINESE):
+        for rule in problem_rules():
+            assert f"problem.{rule.id}" in messages
+            assert f"problem_why.{rule.id}" in messages
+
+
+def test_languages_have_the_same_keys_and_placeholders():
+    placeholder = re.compile(r"\{[a-z_0-9]+\}")
+    keys = ENGLISH.keys()
+    assert keys == CHINESE.keys()
+    for key in keys:
+        assert set(placeholder.findall(ENGLISH.text(key))) == set(placeholder.findall(CHINESE.text(key))), key
+
+
+def test_every_table_has_a_title_for_each_column():
+    for columns in TABLES.values():
+        assert len({column.key for column in columns}) == len(columns)
+        assert all(column.title in ENGLISH for column in columns)
