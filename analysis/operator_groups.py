@@ -50,7 +50,8 @@ def compute_rows(kernels: pl.DataFrame) -> pl.DataFrame:
 
     Of a million kernels each column is worth megabytes.
     """
-    return kernels.lazy().filter(pl.col("role") == "compute").select(_OPERATOR_COLUMNS).collect()
+    operators = kernels.lazy().filter(pl.col("role") == "compute").select(_OPERATOR_COLUMNS)
+    return operators.collect(engine="streaming")
 
 
 def with_role(kernels: pl.DataFrame, role: str) -> pl.DataFrame:
@@ -121,7 +122,7 @@ def distribution(kernels: pl.DataFrame, keys: Sequence[str], inside: pl.Expr) ->
             pl.when("inside").then(_DURATION).sum().alias("inside_ns"),
         )
         .with_columns(pl.col(*keys).cast(pl.String))
-        .collect()
+        .collect(engine="streaming")
     )
 
 
@@ -204,5 +205,5 @@ def shape_table(compute: pl.DataFrame, whole_ns: int) -> pl.DataFrame:
             *[weighted_mean(c) if c in measured else pl.lit(None, pl.Float64).alias(c) for c in RATIOS],
         )
         .sort("total_ns", *_SHAPE_KEYS, descending=[True, *[False] * len(_SHAPE_KEYS)], nulls_last=True)
-        .collect()
+        .collect(engine="streaming")
     )

@@ -80,7 +80,7 @@ def find_problems(compute: pl.DataFrame, whole_ns: int) -> pl.DataFrame:
     Returns:
         The columns of ``Operators.problems``, the longest total first.
     """
-    tables = pl.collect_all([_grouped(compute, rule) for rule in problem_rules()])
+    tables = pl.collect_all([_grouped(compute, rule) for rule in problem_rules()], engine="streaming")
     return (
         pl.concat(tables)
         .with_columns(share_of(whole_ns))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from analysis.advice.chips import cores_of_chip
 from analysis.errors import CancelledError, UnreadableFileError
+from analysis.findings import Finding, find_findings
 from analysis.host import Host, find_host
 from analysis.inventory import (
     TABLE_KINDS,
@@ -187,9 +188,16 @@ class Analysis:
         """True if part of the input was unreadable or lost (exit code 3)."""
         return any(note.damage for note in self.notes)
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What stands out, worst first; needs every other result."""
+        return self._once("findings", lambda: find_findings(self))
+
     # --------------------------------------------------------- computing
 
     def _once(self, name: str, compute: Callable[[], T]) -> T:
+        if name in self._results:  # no waiting for another thread that computes something else
+            return self._results[name]  # type: ignore[return-value]
         with self._lock:
             if name not in self._results:
                 if self._cancelled():

@@ -50,7 +50,9 @@ def test_flagged_judgement_of_less_is_worth_a_look() -> None:
 
 def test_a_tenth_exactly_needs_action() -> None:
     source = full_source()
-    step = replace(source.metrics.step_trace, not_overlapped_ns=94_500)  # type: ignore[type-var]
+    step = source.metrics.step_trace
+    assert not isinstance(step, Missing)
+    step = replace(step, not_overlapped_ns=94_500)
     source = replace(source, metrics=replace(source.metrics, step_trace=step))
     assert by_kind(source)["exposed_communication"].severity == "action"
 

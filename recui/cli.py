@@ -1,0 +1,403 @@
+"""The command line: parse, call the core, say where the result is."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from enum import IntEnum
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+from recui import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from analysis.options import Options
+    from recui.config import Config
+    from recui.export import Request
+
+
+class ExitCode(IntEnum):
+    """What a script can tell from the exit; 0 is fine."""
+
+    USAGE = 2
+    """Wrong usage, no such path, not a profile, no terminal."""
+    DAMAGED = 3
+    """Part of the input was lost; the report is written and lists what."""
+    OUTPUT = 4
+    """The report cannot be written."""
+    BUG = 70
+    """recui itself failed (EX_SOFTWARE)."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
+
+
+class _OpensByDefault(TyperGroup):
+    """``recui PROFILE`` is ``recui open PROFILE``: what is no command is taken for a profile."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # typer keeps the type of ctx to itself
+        own = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        first = args[0] if args else None
+        # Completion asks with nothing typed yet: then commands are what is offered.
+        if (first is None and not ctx.resilient_parsing) or (
+            first is not None and first not in self.commands and first.partition("=")[0] not in own
+        ):
+            args = ["open", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_OpensByDefault,
+    # Rich's help and tracebacks would add 120 ms to every start.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    subcommand_metavar="[COMMAND] PROFILE",
+)
+
+
+def main() -> NoReturn:
+    """The entry point."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so it stays
+            signal.signal(number, _leave)
+    sys.exit(run(sys.argv[1:]))
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    """End in good order when the connection is gone or a job is stopped: temporary files go too."""
+    sys.exit(128 + number)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out one command line and return its exit code; every failure is one line on standard error."""
+    stranger = _stranger()
+    if stranger:
+        sys.stderr.write(f"recui: {stranger}\n")
+        return ExitCode.USAGE
+    from analysis.errors import CancelledError, OutputError, RecuiError
+    from recui.streams import flush_stdout, say
+
+    try:
+        code = typer.main.get_command(app).main(list(arguments), prog_name="recui", standalone_mode=False)
+    except TyperException as error:
+        say(f"{error.format_message()} ('{_command(error)} --help' lists what can be given)")
+        code = ExitCode.USAGE
+    except OutputError as error:
+        say(str(error))
+        code = ExitCode.OUTPUT
+    except (CancelledError, KeyboardInterrupt, typer.Abort):
+        code = ExitCode.INTERRUPTED
+    except RecuiError as error:
+        say(str(error))
+        code = ExitCode.USAGE
+    except Exception as error:  # noqa: BLE001 - whatever went wrong in recui, the user gets a line
+        code = _report_bug(error, verbose="--verbose" in arguments)
+    finally:
+        flush_stdout()
+    if code == ExitCode.INTERRUPTED:
+        say("stopped")
+    return code if isinstance(code, int) else 0
+
+
+# ------------------------------------------------------------------------------- options
+
+
+def _positive(value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter(f"{value} is not a number above 0.")
+    return value
+
+
+ProfileArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="PROFILE",
+        help="The directory that msprof or torch_npu.profiler wrote, or one above several of them.",
+        show_default=False,
+    ),
+]
+RankOption = Annotated[
+    int | None, typer.Option("--rank", metavar="N", min=0, help="The rank to read (default: the lowest).")
+]
+GraphOption = Annotated[
+    list[Path] | None,
+    typer.Option("--graph", metavar="FILE", help="List this graph file with the profile; repeatable."),
+]
+BatchSizeOption = Annotated[
+    int | None,
+    typer.Option("--batch-size", metavar="N", min=1, help="Samples of an iteration or step, for throughput."),
+]
+InstancesOption = Annotated[
+    int | None, typer.Option("--instances", metavar="N", min=1, help="Inference instances on one device.")
+]
+LatencyOption = Annotated[
+    float | None,
+    typer.Option(
+        "--latency-ms", metavar="X", callback=_positive, help="Latency budget of one inference iteration."
+    ),
+]
+FactOption = Annotated[
+    list[str] | None,
+    typer.Option("--fact", metavar="NAME=VALUE", help="What no file says, such as chip=...; repeatable."),
+]
+LanguageOption = Annotated[
+    Literal["en", "zh"] | None, typer.Option("--lang", help="Language of report and explorer (default: en).")
+]
+ThemeOption = Annotated[str | None, typer.Option("--theme", metavar="NAME", help="Theme of the explorer.")]
+NoMouseOption = Annotated[
+    bool, typer.Option("--no-mouse", help="Leave the mouse to the terminal, to select text with it.")
+]
+OutputOption = Annotated[
+    str | None,
+    typer.Option("-o", "--output", metavar="DIR|FILE|-", help="Where the report goes (default: report/)."),
+]
+FormatOption = Annotated[
+    Literal["md", "json", "all"] | None,
+    typer.Option("--format", help="Markdown, JSON, or both into a directory (default: md)."),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a file whose name is not the default.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Say what is read; show a traceback if recui fails.")
+]
+
+
+# ------------------------------------------------------------------------------ commands
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"recui {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def recui(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Explore and export Ascend NPU profiles of recommendation models.
+
+    'recui PROFILE' opens the explorer; 'recui open --help' lists its options.
+    """
+
+
+@app.command("open")
+def open_profile(
+    profile: ProfileArgument = None,
+    rank: RankOption = None,
+    graph: GraphOption = None,
+    batch_size: BatchSizeOption = None,
+    instances: InstancesOption = None,
+    latency_ms: LatencyOption = None,
+    fact: FactOption = None,
+    lang: LanguageOption = None,
+    theme: ThemeOption = None,
+    no_mouse: NoMouseOption = False,
+    verbose: VerboseOption = False,
+) -> int:
+    """Open the explorer."""
+    path = _given(profile)
+    options = _options(batch_size, instances, latency_ms, fact, graph)
+    return _explore(path, rank, options, _settings(lang), theme, mouse=not no_mouse)
+
+
+@app.command()
+def export(
+    profile: ProfileArgument = None,
+    rank: RankOption = None,
+    graph: GraphOption = None,
+    batch_size: BatchSizeOption = None,
+    instances: InstancesOption = None,
+    latency_ms: LatencyOption = None,
+    fact: FactOption = None,
+    lang: LanguageOption = None,
+    output: OutputOption = None,
+    format_: FormatOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+) -> int:
+    """Write the report, without a terminal.
+
+    The default is report/<profile name>.md. '-o -' writes to standard output. A file is overwritten if
+    its name is the default one, else only with --force.
+    """
+    path = _given(profile)
+    options = _options(batch_size, instances, latency_ms, fact, graph)
+    from recui.export import export_profile
+
+    request = _request(_settings(lang), output, format_, force=force, quiet=quiet, verbose=verbose)
+    return export_profile(path, rank, options, request)
+
+
+@app.command()
+def demo(
+    sample: Annotated[Literal["training", "inference"], typer.Argument(help="Which sample.")] = "training",
+    directory: Annotated[
+        Path | None, typer.Option("--dir", metavar="DIR", help="Keep the sample in this directory.")
+    ] = None,
+    write: Annotated[bool, typer.Option("--export", help="Write its report instead of opening it.")] = False,
+    lang: LanguageOption = None,
+    theme: ThemeOption = None,
+    no_mouse: NoMouseOption = False,
+    output: OutputOption = None,
+    format_: FormatOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+) -> int:
+    """Open the built-in sample profile; without a terminal, print its report.
+
+    The sample is written anew each time: into DIR, where it stays, or into a temporary directory.
+    """
+    from analysis.options import Options
+    from recui.terminal import obstacle
+
+    settings = _settings(lang)
+    written = bool(write or output or format_)
+    with ExitStack() as until_the_end:
+        path = _write_sample(sample, directory, until_the_end, quiet=quiet)
+        if not written and obstacle(sys.stdout, sys.stdin, os.environ) is None:
+            return _explore(path, None, Options(), settings, theme, mouse=not no_mouse)
+        from recui.export import STDOUT, export_profile
+
+        place = output if written else STDOUT
+        request = _request(settings, place, format_, force=force, quiet=quiet, verbose=verbose)
+        return export_profile(path, None, Options(), request)
+
+
+# ------------------------------------------------------------------------- what they share
+
+
+def _given(profile: str | None) -> Path:
+    from analysis.errors import NotAProfileError, UsageError
+
+    if not profile:
+        raise UsageError("give the directory that msprof or torch_npu.profiler wrote, or try 'recui demo'")
+    path = Path(profile)
+    if not path.exists():
+        raise NotAProfileError(f"{profile}: no such file or directory")
+    return path
+
+
+def _options(
+    batch_size: int | None,
+    instances: int | None,
+    latency_ms: float | None,
+    facts: list[str] | None,
+    graphs: list[Path] | None,
+) -> Options:
+    from analysis.options import Options
+    from analysis.user_facts import parse_facts
+
+    return Options(batch_size, instances, latency_ms, parse_facts(facts or ()), tuple(graphs or ()))
+
+
+def _settings(language: str | None) -> Config:
+    """The settings of the configuration file; a language on the command line wins."""
+    from recui.config import read_config
+
+    kept = read_config(os.environ)
+    return replace(kept, language=language or kept.language)
+
+
+def _request(
+    settings: Config, output: str | None, format_: str | None, *, force: bool, quiet: bool, verbose: bool
+) -> Request:
+    """How the report is wanted; there is no screen that could tell of a broken configuration file later."""
+    from recui.export import Request
+    from recui.streams import say
+
+    if settings.problem and not quiet:
+        say(settings.problem)
+    return Request(settings.language or "en", output, format_, force=force, quiet=quiet, verbose=verbose)
+
+
+def _explore(
+    path: Path, rank: int | None, options: Options, settings: Config, theme: str | None, *, mouse: bool
+) -> int:
+    from analysis.errors import UsageError
+    from recui.streams import say
+    from recui.terminal import obstacle
+
+    problem = obstacle(sys.stdout, sys.stdin, os.environ)
+    if problem:
+        raise UsageError(f"{problem}; 'recui export' writes the report without one")
+    # 550 ms that no other command needs.
+    from recui.app import ExplorerApp
+
+    if theme:
+        from textual.theme import BUILTIN_THEMES
+
+        if theme not in BUILTIN_THEMES:
+            raise UsageError(f"no theme {theme!r}; there are {', '.join(sorted(BUILTIN_THEMES))}")
+    explorer = ExplorerApp(path, rank, options, settings.language or "en", theme or settings.theme, settings)
+    last_words = explorer.run(mouse=mouse)
+    if last_words:
+        say(str(last_words))
+    return explorer.return_code or 0
+
+
+def _write_sample(
+    sample: Literal["training", "inference"], kept: Path | None, until_the_end: ExitStack, *, quiet: bool
+) -> Path:
+    """Write the sample into the directory ``kept``, or into one that goes away with ``until_the_end``."""
+    from analysis.demo import write_sample
+    from analysis.errors import OutputError
+    from recui.streams import say
+
+    try:
+        folder = kept or Path(until_the_end.enter_context(TemporaryDirectory(prefix="recui-")))
+        path = write_sample(sample, folder).path
+    except OSError as error:
+        raise OutputError(f"cannot write the sample: {error}") from error
+    if kept and not quiet:
+        say(f"the sample is {path}")
+    return path
+
+
+def _command(error: TyperException) -> str:
+    """The command whose usage was wrong."""
+    context = getattr(error, "ctx", None)
+    return context.command_path if context else "recui"
+
+
+def _report_bug(error: Exception, *, verbose: bool) -> ExitCode:
+    from recui.streams import say
+
+    if verbose:
+        import traceback
+
+        traceback.print_exception(error)
+    hint = "please report it with the lines above" if verbose else "--verbose shows what to report"
+    say(f"this is a bug in recui {__version__} ({type(error).__name__}: {error}); {hint}")
+    return ExitCode.BUG
+
+
+def _stranger() -> str | None:
+    """Another distribution's ``analysis`` or ``widgets`` that Python finds before recui's own.
+
+    The three houses have plain names, and in a shared environment one may be taken.
+    """
+    street = Path(__file__).resolve().parents[1]
+    for house in ("analysis", "widgets"):
+        spec = find_spec(house)
+        found = Path(spec.origin).resolve().parent if spec and spec.origin else None
+        if found != street / house:
+            where = f"{found or 'something else'} stands in the way of its own package {house}"
+            return f"{where}; install recui in an environment of its own (python3 -m venv)"
+    return None

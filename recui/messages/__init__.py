@@ -1,0 +1,1 @@
+"""Words of the application alone, in both languages: one folder a language, one TOML file a subject."""

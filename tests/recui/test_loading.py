@@ -1,0 +1,114 @@
+"""The worker: what it posts, in which order, and that it stops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from analysis.demo import write_sample
+from analysis.options import Options
+from recui.loading import (
+    SECTIONS,
+    FileMoved,
+    LoadEnded,
+    LoadFailed,
+    ProfileFound,
+    Request,
+    SectionReady,
+    load,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual.message import Message
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sample("inference", tmp_path_factory.mktemp("sample")).path
+
+
+def posted(path: Path, stop_at: type[Message] | None = None, **request: object) -> list[Message]:
+    """All messages of one load; it is cancelled after the first message of type ``stop_at``."""
+    messages: list[Message] = []
+    load(
+        Request(path, Options(), **request),  # type: ignore[arg-type]
+        messages.append,
+        lambda: stop_at is not None and any(isinstance(message, stop_at) for message in messages),
+    )
+    return messages
+
+
+def test_sections_come_one_by_one_and_then_the_end(sample: Path) -> None:
+    messages = posted(sample)
+    assert [message.section for message in messages if isinstance(message, SectionReady)] == list(SECTIONS)
+    assert isinstance(messages[0], ProfileFound)
+    assert messages[-1].cancelled is False  # type: ignore[attr-defined]
+
+
+def test_every_file_is_reported_as_reading_and_done(sample: Path) -> None:
+    states: dict[str, list[str]] = {}
+    for message in posted(sample):
+        if isinstance(message, FileMoved):
+            states.setdefault(message.progress.kind, []).append(message.progress.state)
+    assert states["op_summary"][0] == "reading"
+    assert all(of_file[-1] == "done" for of_file in states.values())
+
+
+@pytest.mark.parametrize("stop_at", [ProfileFound, FileMoved, SectionReady])
+def test_cancelling_ends_the_load_at_once(sample: Path, stop_at: type[Message]) -> None:
+    messages = posted(sample, stop_at)
+    assert isinstance(messages[-1], LoadEnded)
+    assert messages[-1].cancelled
+    assert sum(isinstance(message, SectionReady) for message in messages) <= 1
+
+
+def test_a_path_that_is_no_profile_fails_with_its_reason(tmp_path: Path) -> None:
+    (message,) = posted(tmp_path)
+    assert isinstance(message, LoadFailed)
+    assert str(tmp_path) in str(message.error)
+
+
+def test_a_rank_that_is_not_there_fails(sample: Path) -> None:
+    (message,) = posted(sample, rank=7)
+    assert isinstance(message, LoadFailed)
+
+
+def test_newer_progress_replaces_older_of_the_same_file_only() -> None:
+    from analysis.progress import FileProgress
+
+    def moved(file: str) -> FileMoved:
+        return FileMoved(FileProgress("kernel_details", file, "reading", 0, 1))
+
+    assert moved("a").can_replace(moved("a"))
+    assert not moved("a").can_replace(moved("b"))
+
+
+def test_a_ready_section_is_read_while_the_worker_computes_the_next(sample: Path) -> None:
+    """The screen draws in its own thread and must never wait for the worker."""
+    import threading
+
+    found = posted(sample)[0]
+    assert isinstance(found, ProfileFound)
+    analysis = found.analysis
+    read = threading.Event()
+
+    def draw() -> None:
+        _ = (analysis.metrics, analysis.missing, analysis.notes)
+        read.set()
+
+    with analysis._lock:
+        threading.Thread(target=draw, daemon=True).start()
+        assert read.wait(2)
+
+
+def test_first_screen_needs_no_polars() -> None:
+    """polars takes 0.3 s to import; the worker does it behind the first paint."""
+    import subprocess
+    import sys
+
+    code = "import sys, recui.app; print('polars' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

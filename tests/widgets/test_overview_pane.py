@@ -1,0 +1,123 @@
+"""Pane 1: the first bar, what stands out and where it leads, numbers, steps, files."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.report_fixtures import ALL_SOURCES, empty_source, full_source, ge_source, level0_source
+from tests.widgets.pane_app import PaneApp, do, shown, text_of
+from widgets.finding_list import FindingList
+from widgets.messages import catalogue
+from widgets.overview import OverviewPane
+
+
+def pane(language: str = "en") -> OverviewPane:
+    return OverviewPane(catalogue(language))
+
+
+async def test_training_bar_is_computing_exposed_and_free() -> None:
+    async with shown(pane(), full_source()) as (_, pilot):
+        lines = text_of(pilot).splitlines()
+        assert "945 us per step" in lines[0]
+        assert "mean of 2 steps" in lines[0]
+        assert "█ computing 495 us   ▒ exposed comm 235 us   ░ free 215 us" in lines[1]
+
+
+async def test_inference_bar_is_copy_execute_copy() -> None:
+    async with shown(pane(), ge_source()) as (_, pilot):
+        text = text_of(pilot)
+        assert "█ H2D 50.0 us   ▒ ModelExecute 300 us   ░ D2H 20.0 us" in text
+        assert "370 us per iteration" in text
+        assert "room for 2 more instances" in text
+
+
+async def test_whole_run_is_not_called_a_step() -> None:
+    async with shown(pane(), level0_source()) as (_, pilot):
+        first = text_of(pilot).splitlines()[0]
+        assert "whole run" in first
+        assert "900 us wall time" in first
+
+
+async def test_without_times_a_sentence_stands_in_place_of_the_bar() -> None:
+    async with shown(pane(), empty_source()) as (_, pilot):
+        assert "No file tells how long an iteration takes." in text_of(pilot)
+
+
+async def test_findings_carry_mark_and_pane() -> None:
+    async with shown(pane(), full_source()) as (_, pilot):
+        line = next(line for line in text_of(pilot).splitlines() if "is not hidden" in line)
+        assert line.startswith("▸!")
+        assert line.rstrip().endswith("→ 1")
+
+
+async def test_enter_asks_for_the_list_of_the_finding() -> None:
+    async with shown(pane(), full_source()) as (overview, pilot):
+        app = pilot.app
+        assert isinstance(app, PaneApp)
+        kinds = [finding.kind for finding in overview.findings]
+        overview.query_one(FindingList).highlighted = kinds.index("problem_aic_scalar")
+        await do(pilot, overview, "open_row")
+        assert app.jumps == [("operators", "problems", "aic_scalar")]
+
+
+async def test_steps_are_walked_through_and_end_at_the_mean() -> None:
+    async with shown(pane(), full_source()) as (overview, pilot):
+        seen = []
+        for _ in range(4):
+            await do(pilot, overview, "next_step")
+            seen.append(text_of(pilot).splitlines()[0].split("  ")[-1].strip())
+        assert seen == ["step 9", "step 10", "step 11", "mean of 2 steps"]
+
+
+async def test_steps_are_listed_and_copied() -> None:
+    async with shown(pane(), full_source()) as (overview, pilot):
+        await do(pilot, overview, "previous_view")
+        table = overview.table()
+        assert table is not None
+        assert table.row_count == 3
+        assert overview.allows("copy")
+
+
+async def test_back_returns_to_what_stands_out() -> None:
+    async with shown(pane(), full_source()) as (overview, pilot):
+        await do(pilot, overview, "next_view")
+        assert overview.trail()[-1] == "core metrics"
+        overview.go_back()
+        assert overview.trail()[-1] == "what stands out"
+        assert not overview.allows("back")
+
+
+async def test_core_metrics_say_what_they_rest_on() -> None:
+    async with shown(pane(), full_source()) as (overview, pilot):
+        await do(pilot, overview, "next_view")
+        assert "Scenario" in text_of(pilot)
+
+
+async def test_missing_files_are_named() -> None:
+    async with shown(pane(), full_source()) as (_, pilot):
+        assert "missing: step_trace_time, op_statistic" in text_of(pilot)
+
+
+async def test_full_value_is_the_finding_with_its_severity_in_words() -> None:
+    async with shown(pane(), full_source()) as (overview, _):
+        value = overview.full_value()
+        assert value is not None
+        assert value.startswith("needs action\n")
+
+
+async def test_language_switch_keeps_the_selected_finding() -> None:
+    async with shown(pane(), full_source()) as (overview, pilot):
+        overview.query_one(FindingList).highlighted = 3
+        overview.relabel(catalogue("zh"))
+        await pilot.pause()
+        assert overview.query_one(FindingList).highlighted == 3
+        assert "主要结论" in text_of(pilot)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", sorted(ALL_SOURCES))
+async def test_every_kind_of_capture_can_be_drawn(name: str, language: str, size: tuple[int, int]) -> None:
+    async with shown(pane(language), ALL_SOURCES[name](), size=size) as (overview, pilot):
+        await do(pilot, overview, "next_view", "next_view")
+        assert text_of(pilot).strip()

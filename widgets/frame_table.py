@@ -1,0 +1,497 @@
+"""A table over a polars frame of any length: cursor, sort, filter, copies, drawn line by line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from analysis.report.columns import TEXT_KINDS, Column, value_text
+from widgets import copies
+from widgets.column_layout import Layout
+from widgets.messages import catalogue
+from widgets.row_painter import RowPainter, Window, measured_layout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from textual import events
+
+    from analysis.report.messages import Messages
+    from widgets.frame_view import FrameView
+
+HEADER_LINES = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """Order of the rows."""
+
+    key: str
+    descending: bool
+
+
+class FrameTable(ScrollView, can_focus=True):
+    """Rows of a frame, of which only those on screen are ever touched.
+
+    The owner hands over frames and listens; the table keeps its sort, its filter and the selected row when
+    another frame, order or filter comes.
+    """
+
+    DEFAULT_CSS = """
+    FrameTable {
+        height: 1fr;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 0;
+        & > .frame-table--header { text-style: bold; }
+        & > .frame-table--header-cursor { text-style: bold; }
+        & > .frame-table--cursor { text-style: bold; }
+        & > .frame-table--cursor-cell { text-style: bold; }
+        & > .frame-table--match { text-style: underline; }
+        & > .frame-table--unknown { text-style: dim; }
+        & > .frame-table--empty { text-style: dim; }
+        &:focus > .frame-table--header-cursor { text-style: bold underline; }
+        &:focus > .frame-table--cursor { text-style: reverse; }
+        &:focus > .frame-table--cursor-cell { text-style: reverse bold underline; }
+    }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "frame-table--header",
+        "frame-table--header-cursor",
+        "frame-table--row",
+        "frame-table--cursor",
+        "frame-table--cursor-cell",
+        "frame-table--match",
+        "frame-table--bar",
+        "frame-table--unknown",
+        "frame-table--empty",
+    }
+    """Header, its cell above the column cursor, rows, the row and the cell under the cursor (on top of the
+    row's style), the part of a name that the filter found, bars, the mark of unknown values, the text of an
+    empty table."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "Next row", id="table.down", show=False),
+        Binding("up,k", "move(-1)", "Row before", id="table.up", show=False),
+        Binding("pagedown", "move_page(1)", "Next page", id="table.page_down", show=False),
+        Binding("pageup", "move_page(-1)", "Page before", id="table.page_up", show=False),
+        Binding("g,home", "move_first", "First row", id="table.first", show=False),
+        Binding("G,end", "move_last", "Last row", id="table.last", show=False),
+        Binding("left,h", "move_column(-1)", "Column to the left", id="table.left", show=False),
+        Binding("right,l", "move_column(1)", "Column to the right", id="table.right", show=False),
+        Binding("enter", "select", "Open", id="table.select", show=False),
+        Binding("s", "cycle_sort", "Sort by this column", id="table.sort", show=False),
+        Binding("n", "next_match", "Next match", id="table.next_match", show=False),
+        Binding("N", "previous_match", "Match before", id="table.previous_match", show=False),
+    ]
+
+    sort: reactive[Sort | None] = reactive(None, init=False)
+    """Order of the rows; None is the frame's own."""
+    filter: reactive[str] = reactive("", init=False)
+    """Only rows with this text in a text column are shown; empty shows all."""
+    cursor_row: reactive[int] = reactive(0, init=False)
+    """Position of the selected row among those shown."""
+    cursor_column: reactive[int] = reactive(0, init=False)
+    """Which of ``shown_columns`` sort and copy refer to."""
+
+    @dataclass
+    class RowHighlighted(Message):
+        """Another row is selected, or the selected row came with new values; None if there is none."""
+
+        frame_table: FrameTable
+        row: dict[str, Any] | None
+
+        @property
+        def control(self) -> FrameTable:
+            """The table it happened in."""
+            return self.frame_table
+
+    @dataclass
+    class RowSelected(Message):
+        """Enter or a double click asks to open a row."""
+
+        frame_table: FrameTable
+        row: dict[str, Any]
+
+        @property
+        def control(self) -> FrameTable:
+            """The table it happened in."""
+            return self.frame_table
+
+    @dataclass
+    class ViewChanged(Message):
+        """Frame, order or filter changed; how many rows are shown of how many."""
+
+        frame_table: FrameTable
+        shown: int
+        total: int
+
+        @property
+        def control(self) -> FrameTable:
+            """The table it happened in."""
+            return self.frame_table
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        *,
+        messages: Messages | None = None,
+        sort: Sort | None = None,
+        identity: Sequence[str] = (),
+        empty_text: str = "",
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002  # Textual's own name
+        classes: str | None = None,
+    ) -> None:
+        """Make an empty table.
+
+        Args:
+            columns: What to show; columns that a frame lacks are left out.
+            messages: Words of both ``analysis.report`` and ``widgets``; English if not given.
+            sort: First order. The frame's own order if not given.
+            identity: Columns that together name a row, by which the selected row is found again in another
+                frame; without them the position is kept.
+            empty_text: What stands in place of rows when there are none.
+            name: Textual's name of the widget.
+            id: Textual's id of the widget.
+            classes: Textual's classes of the widget.
+        """
+        super().__init__(name=name, id=id, classes=classes)
+        self._columns = tuple(columns)
+        self._shown: tuple[Column, ...] = ()
+        self._messages = messages or catalogue("en")
+        self._identity = tuple(identity)
+        self._empty_text = empty_text
+        self._view: FrameView | None = None
+        self._last_search = ""
+        self._layout_of_columns = Layout((), 0)
+        self._painter = RowPainter(self)
+        self._highlighted: int | None = None
+        self.set_reactive(FrameTable.sort, sort)
+
+    # What the owner does and asks.
+
+    @property
+    def shown_columns(self) -> tuple[Column, ...]:
+        """The columns that the frame has."""
+        return self._shown
+
+    @property
+    def row_count(self) -> int:
+        """All rows of the frame."""
+        return 0 if self._view is None else self._view.frame.height
+
+    @property
+    def match_count(self) -> int:
+        """Rows shown: those the filter lets through."""
+        return 0 if self._view is None else len(self._view)
+
+    @property
+    def highlighted_row(self) -> dict[str, Any] | None:
+        """Every frame column of the selected row."""
+        return self._view.record(self.cursor_row) if self._view is not None and self.match_count else None
+
+    def set_frame(self, frame: pl.DataFrame, *, keep_cursor: bool = True) -> None:
+        """Show other rows; order and filter stay, and the selected row too where it is found again."""
+        # polars takes 0.3 s to import and must not delay the first paint.
+        from widgets.frame_view import FrameView  # noqa: PLC0415
+
+        kept = self.highlighted_row if keep_cursor else None
+        self._shown = tuple(column for column in self._columns if column.key in frame.columns)
+        keys = [column.key for column in self._shown]
+        text = {column.key: self._wording(column) for column in self._shown if column.kind in TEXT_KINDS}
+        self._view = FrameView(frame, keys, text)
+        if self.sort is not None and self.sort.key in keys:
+            self._view.sort_by(self.sort.key, descending=self.sort.descending)
+        self._view.set_filter(self.filter)
+        self._painter.measure(self._view, self._shown, self._messages)
+        self.cursor_column = self.validate_cursor_column(self.cursor_column)
+        self._place_columns()
+        self._highlighted = None
+        self._show_row(self._find_again(kept), keep_cursor=keep_cursor)
+
+    def set_columns(self, columns: Sequence[Column]) -> None:
+        """Show other columns of the same rows."""
+        self._columns = tuple(columns)
+        self._reload()
+
+    def set_messages(self, messages: Messages) -> None:
+        """Switch the language."""
+        self._messages = messages
+        self._reload()
+
+    def set_empty_text(self, text: str) -> None:
+        """Say something else in place of rows that are not there."""
+        self._empty_text = text
+        self.refresh()
+
+    def sort_by(self, key: str | None, descending: bool = False) -> None:
+        """Order the rows by a column; None is the frame's own order."""
+        self.sort = None if key is None else Sort(key, descending)
+
+    def cycle_sort(self) -> None:
+        """Sort by the column under the cursor: numbers largest first, text from A; again turns it round."""
+        if not self._shown:
+            return
+        column = self._shown[self.cursor_column]
+        if self.sort is not None and self.sort.key == column.key:
+            self.sort = Sort(column.key, not self.sort.descending)
+        else:
+            self.sort = Sort(column.key, column.kind not in TEXT_KINDS)
+
+    def set_filter(self, text: str) -> None:
+        """Show only rows that contain ``text`` in a text column, whatever its case."""
+        self.filter = text
+
+    def next_match(self) -> None:
+        """Go to the next row with the text of the filter, or of the last one, around the end."""
+        self._go_to_match(1)
+
+    def previous_match(self) -> None:
+        """Go to the row before with the text of the filter, or of the last one."""
+        self._go_to_match(-1)
+
+    def cell_text(self) -> str:
+        """The exact value under the cursor, as plain text without unit."""
+        cell = self._cell_under_cursor()
+        return "" if cell is None else copies.cell_text(*cell, self._messages)
+
+    def full_value(self) -> str:
+        """The whole value under the cursor, uncut, below its title with unit; shapes one tensor a line."""
+        cell = self._cell_under_cursor()
+        return "" if cell is None else copies.full_value(*cell, self._messages)
+
+    def row_markdown(self) -> str:
+        """The selected row as a Markdown table of exact values."""
+        if self._view is None or not self.match_count:
+            return ""
+        return copies.markdown_table(self._shown, [self._view.values(self.cursor_row)], self._messages)
+
+    def table_markdown(self, limit: int) -> str:
+        """The first ``limit`` rows shown, as a Markdown table of exact values that says how many it lacks."""
+        if self._view is None:
+            return ""
+        left_out = max(0, self.match_count - limit)
+        return copies.markdown_table(self._shown, self._view.head(limit), self._messages, left_out)
+
+    # State.
+
+    def validate_cursor_row(self, row: int) -> int:
+        """Keep the cursor on a row."""
+        return max(0, min(row, self.match_count - 1))
+
+    def validate_cursor_column(self, column: int) -> int:
+        """Keep the column cursor on a column."""
+        return max(0, min(column, len(self._shown) - 1))
+
+    def watch_cursor_row(self, old: int, new: int) -> None:
+        """Move the highlight."""
+        self.refresh_line(old + HEADER_LINES)
+        self.refresh_line(new + HEADER_LINES)
+        self._scroll_to_cursor()
+        self._announce()
+
+    def watch_cursor_column(self) -> None:
+        """Move the column mark and bring its column on screen."""
+        self._scroll_to_column()
+        self.refresh_line(self.cursor_row + HEADER_LINES)
+        self.refresh(Region(0, 0, self.size.width, HEADER_LINES))
+
+    def watch_sort(self, sort: Sort | None) -> None:
+        """Reorder, with the selected row kept."""
+        if self._view is None or (sort is not None and sort.key not in self._view.frame.columns):
+            return
+        row = self._highlighted
+        if sort is None:
+            self._view.sort_by(None)
+        else:
+            self._view.sort_by(sort.key, descending=sort.descending)
+        self._show_row(row)
+
+    def watch_filter(self, text: str) -> None:
+        """Let only matching rows through, with the selected row kept if it matches."""
+        self._last_search = text or self._last_search
+        if self._view is not None:
+            row = self._highlighted
+            self._view.set_filter(text)
+            self._show_row(row)
+
+    # Keys and mouse.
+
+    def action_move(self, step: int) -> None:
+        """Go some rows down (or up)."""
+        self.cursor_row += step
+
+    def action_move_page(self, step: int) -> None:
+        """Go a screenful down (or up)."""
+        self.cursor_row += step * max(1, self._visible_rows)
+
+    def action_move_first(self) -> None:
+        """Go to the first row."""
+        self.cursor_row = 0
+
+    def action_move_last(self) -> None:
+        """Go to the last row."""
+        self.cursor_row = self.match_count - 1
+
+    def action_move_column(self, step: int) -> None:
+        """Go some columns to the right (or left)."""
+        self.cursor_column += step
+
+    def action_select(self) -> None:
+        """Ask to open the selected row."""
+        row = self.highlighted_row
+        if row is not None:
+            self.post_message(self.RowSelected(self, row))
+
+    action_cycle_sort = cycle_sort
+    action_next_match = next_match
+    action_previous_match = previous_match
+
+    def on_click(self, event: events.Click) -> None:
+        """Select a row (twice: open it), or sort by the column whose title was clicked."""
+        place = event.get_content_offset(self)
+        if place is None:
+            return
+        column = self._window.column_at(place.x)
+        position = place.y - HEADER_LINES + self.scroll_offset.y
+        if column is not None and (place.y < HEADER_LINES or position < self.match_count):
+            self.cursor_column = column
+        if place.y < HEADER_LINES:
+            if column is not None:
+                self.cycle_sort()
+        elif position < self.match_count:
+            self.cursor_row = position
+            if event.chain == 2:  # a double click
+                self.action_select()
+
+    def on_resize(self) -> None:
+        """Share the new width among the columns."""
+        self._place_columns()
+        self._scroll_to_cursor()
+
+    # Drawing.
+
+    def render_line(self, y: int) -> Strip:
+        """The header, or the row at this line of the screen."""
+        if y < HEADER_LINES:
+            return self._painter.header(self._window, self.sort)
+        position = y - HEADER_LINES + self.scroll_offset.y
+        if self._view is not None and position < len(self._view):
+            values = self._view.values(position)
+            return self._painter.row(self._window, values, cursor=position == self.cursor_row)
+        if not self.match_count:
+            return self._painter.empty(self._text_without_rows(), y - HEADER_LINES, self._room.width)
+        return Strip.blank(self.size.width, self.rich_style)
+
+    @property
+    def messages(self) -> Messages:
+        """The words in use."""
+        return self._messages
+
+    @property
+    def _window(self) -> Window:
+        layout = self._layout_of_columns
+        return Window(layout, layout.first_at(self.scroll_offset.x), self._room.width)
+
+    @property
+    def _room(self) -> Size:
+        """Cells for header and rows, without scrollbars."""
+        return self.scrollable_content_region.size
+
+    @property
+    def _visible_rows(self) -> int:
+        return self._room.height - HEADER_LINES
+
+    def _text_without_rows(self) -> str:
+        if self.row_count and self.filter:
+            return self._messages.text("table.no_match", {"text": self.filter})
+        return self._empty_text
+
+    def _cell_under_cursor(self) -> tuple[Column, Any] | None:
+        if self._view is None or not self.match_count or not self._shown:
+            return None
+        return self._shown[self.cursor_column], self._view.values(self.cursor_row)[self.cursor_column]
+
+    def _reload(self) -> None:
+        if self._view is not None:
+            self.set_frame(self._view.frame)
+
+    def _wording(self, column: Column) -> Any:
+        if column.words is None:
+            return None
+        return lambda code: value_text(column, code, self._messages, exact=False)
+
+    def _find_again(self, kept: dict[str, Any] | None) -> int | None:
+        """The frame row that is the one selected before, by its identity or else by its place on screen."""
+        if kept is None or self._view is None:
+            return None
+        if self._identity and all(key in self._view.frame.columns for key in self._identity):
+            return self._view.find_identity({key: kept[key] for key in self._identity})
+        if self.cursor_row < len(self._view):
+            return self._view.row_at(self.cursor_row)
+        return None
+
+    def _show_row(self, row: int | None, *, keep_cursor: bool = True) -> None:
+        """After the view changed: put the cursor on a frame row, or where it was if that row is hidden."""
+        if self._view is None:
+            return
+        position = None if row is None else self._view.position_of(row)
+        if position is None:
+            position = self.cursor_row if keep_cursor and row is None else 0
+        self._update_virtual_size()
+        self.cursor_row = position
+        self._scroll_to_cursor()
+        self._announce()
+        self.refresh()
+        self.post_message(self.ViewChanged(self, self.match_count, self.row_count))
+
+    def _announce(self) -> None:
+        """Tell the owner about the selected row, unless it knows."""
+        row = self._view.row_at(self.cursor_row) if self._view is not None and self.match_count else None
+        if row is None or row != self._highlighted:
+            self._highlighted = row
+            self.post_message(self.RowHighlighted(self, self.highlighted_row))
+
+    def _go_to_match(self, step: int) -> None:
+        text = self.filter or self._last_search
+        if self._view is not None and text:
+            position = self._view.find(text, self.cursor_row, step)
+            if position is not None:
+                self.cursor_row = position
+
+    def _place_columns(self) -> None:
+        self._layout_of_columns = measured_layout(self._painter.demands, self._shown, self._room.width)
+        self._update_virtual_size()
+        self.refresh()
+
+    def _update_virtual_size(self) -> None:
+        self.virtual_size = Size(
+            self._layout_of_columns.scroll_width(self._room.width), self.match_count + HEADER_LINES
+        )
+
+    def _scroll_to_cursor(self) -> None:
+        rows = self._visible_rows
+        if rows < 1:
+            return
+        top = self.scroll_offset.y
+        if self.cursor_row < top:
+            self.scroll_to(y=self.cursor_row, animate=False)
+        elif self.cursor_row >= top + rows:
+            self.scroll_to(y=self.cursor_row - rows + 1, animate=False)
+
+    def _scroll_to_column(self) -> None:
+        layout = self._layout_of_columns
+        if self.cursor_column < len(layout.places):
+            window = self._window
+            first = layout.first_for(self.cursor_column, window.first, window.width)
+            if first != window.first:
+                self.scroll_to(x=layout.offset(first), animate=False)

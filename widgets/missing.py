@@ -1,0 +1,18 @@
+"""Why there is nothing to draw, in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analysis.notes import Missing
+    from analysis.report.messages import Messages
+
+
+def missing_text(missing: Missing, messages: Messages) -> str:
+    """The files that are needed and the collection setting that gives them, or where the reason stands."""
+    kinds = messages.text("report.or").join(missing.needs)
+    if missing.unreadable:
+        return messages.text("missing.unreadable", {"kinds": kinds})
+    absent = messages.text("missing.absent", {"kinds": kinds})
+    return f"{absent} {messages.text(f'collect.{missing.hint}')}"

@@ -1,0 +1,303 @@
+"""Pane 1: where the time goes, what stands out, the core metrics, the steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from textual import on
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import ContentSwitcher, OptionList, Static
+
+from analysis.notes import Missing
+from analysis.report.chapters.core import core_rows
+from analysis.report.tables import STEPS
+from widgets.finding_list import FindingList
+from widgets.frame_line import Part, PartLine
+from widgets.frame_table import FrameTable
+from widgets.level import Level, LevelView, Row, Story, arranged
+from widgets.pane import Pane
+from widgets.safe_text import safe_text
+from widgets.stories import exact_pairs
+from widgets.time_bar import time_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from textual.app import ComposeResult
+
+    from analysis.findings import Finding
+    from analysis.report.messages import Messages
+    from analysis.result import Analysis
+
+_VIEWS = ("findings", "numbers", "steps")
+_TABS = {"overview": "1", "operators": "2", "host": "3", "files": "f"}
+
+
+class OverviewPane(Pane):
+    """The answer to "what do I change first?"."""
+
+    NAME = "overview"
+    COMPONENT_CLASSES = {"bar--first", "bar--second", "bar--third"}
+    DEFAULT_CSS = """
+    OverviewPane > #bar { height: auto; margin-bottom: 1; }
+    OverviewPane > #views { height: 1; }
+    OverviewPane #sheets { height: 1fr; }
+    OverviewPane #beside { display: none; width: 2fr; }
+    OverviewPane FindingList { width: 3fr; height: 1fr; }
+    OverviewPane #findings { height: 1fr; }
+    OverviewPane > #files { height: 1; }
+    """
+
+    def __init__(self, messages: Messages) -> None:
+        super().__init__(messages)
+        self._analysis: Analysis | None = None
+        self._findings: tuple[Finding, ...] = ()
+        self._view = _VIEWS[0]
+        self._step: int | None = None
+        self._steps: pl.DataFrame | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What stands out, worst first."""
+        return self._findings
+
+    def compose(self) -> ComposeResult:
+        """Bar, sub-tabs, the sheet in view, the files line."""
+        yield Static("", id="bar", markup=False)
+        yield PartLine(id="views")
+        with ContentSwitcher(id="sheets", initial="findings"):
+            with Horizontal(id="findings"):
+                yield FindingList(id="list")
+                with VerticalScroll(id="beside", can_focus=False):
+                    yield Static("", id="core-beside", markup=False)
+            with VerticalScroll(id="numbers"):
+                yield Static("", id="core", markup=False)
+        yield Static("", id="files", markup=False)
+
+    # ------------------------------------------------------------ drawing
+
+    def show(self, analysis: Analysis) -> None:
+        """Draw bar, findings, numbers and steps."""
+        self._analysis = analysis
+        self._findings = analysis.findings
+        steps = analysis.metrics.steps
+        if not isinstance(steps, Missing):
+            self._steps = steps
+        level = LevelView(_steps_level(steps), self.messages)
+        level.id = "steps"
+        level.display = False
+        self.query_one("#sheets", ContentSwitcher).mount(level)
+        self._draw()
+
+    def relabel(self, messages: Messages) -> None:
+        """Another language; view, row and step stay."""
+        self.messages = messages
+        for level in self.query(LevelView):
+            level.set_messages(messages)
+        self._draw()
+
+    def on_resize(self) -> None:
+        """The bar is as wide as the pane."""
+        self._draw_bar()
+
+    def _draw(self) -> None:
+        if self._analysis is None:
+            return
+        self._draw_bar()
+        self._draw_views()
+        self.query_one(FindingList).show(self._findings, self.messages, self._target)
+        numbers = _numbers(core_rows(self._analysis, self.messages))
+        for name in ("#core", "#core-beside"):
+            self.query_one(name, Static).update(numbers)
+        self.query_one("#files", Static).update(safe_text(" " + self._files_line(self._analysis)))
+
+    def _draw_bar(self) -> None:
+        if self._analysis is None:
+            return
+        step = None if self._step is None or self._steps is None else self._steps.row(self._step, named=True)
+        bar = time_bar(self._analysis.metrics, step, self.messages)
+        styles = [
+            str(self.get_component_rich_style(f"bar--{place}", partial=True))
+            for place in ("first", "second", "third")
+        ]
+        self.query_one("#bar", Static).update(
+            bar.drawn(max(40, (self.size.width or self.app.size.width) - 1), styles)
+        )
+
+    def _draw_views(self) -> None:
+        parts = []
+        for name in _VIEWS:
+            words = self.messages.text(f"view.overview.{name}")
+            count = {
+                "findings": len(self._findings),
+                "steps": None if self._steps is None else self._steps.height,
+            }
+            if count.get(name) is not None:
+                words += f" {count[name]}"
+            parts.append(
+                Part(name, words, selected=name == self._view, dim=name == "steps" and self._steps is None)
+            )
+        self.query_one("#views", PartLine).show(parts)
+
+    def _target(self, finding: Finding) -> str:
+        return f"→ {_TABS[finding.pane]}"
+
+    def _files_line(self, analysis: Analysis) -> str:
+        found = sum(entry.state != "failed" for entry in analysis.files)
+        missing = [entry.kind for entry in analysis.missing]
+        if not missing:
+            return self.messages.text("overview.files_all", {"found": found})
+        names = ", ".join(missing)
+        return self.messages.text("overview.files", {"found": found, "missing": len(missing), "names": names})
+
+    # ----------------------------------------------------- asked by the frame
+
+    def _show_view(self, name: str) -> None:
+        self._view = name
+        self.query_one("#sheets", ContentSwitcher).current = name
+        self._draw_views()
+        self.call_after_refresh(self.keep_focus)
+        self.post_message(self.Changed(self))
+
+    @on(PartLine.Clicked, "#views")
+    def _view_clicked(self, event: PartLine.Clicked) -> None:
+        event.stop()
+        self._show_view(event.name)
+
+    @on(OptionList.OptionSelected)
+    def _finding_opened(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.do_open_row()
+
+    @on(LevelView.Filled)
+    @on(FrameTable.RowHighlighted)
+    def _steps_changed(self, event: LevelView.Filled | FrameTable.RowHighlighted) -> None:
+        event.stop()
+        self.post_message(self.Changed(self))
+
+    def take_focus(self) -> None:
+        """The keyboard goes to what is in view."""
+        if self._view == "findings":
+            self.query_one(FindingList).focus()
+        elif self._view == "numbers":
+            self.query_one("#numbers").focus()
+        else:
+            for level in self.query(LevelView):
+                level.take_focus()
+
+    def trail(self) -> tuple[str, ...]:
+        """Pane and view."""
+        return (*super().trail(), self.messages.text(f"view.overview.{self._view}"))
+
+    def table(self) -> FrameTable | None:
+        """The steps, when they are in view."""
+        level = self._steps_view()
+        return level.table if self._view == "steps" and level is not None and level.ready else None
+
+    def has_list(self) -> bool:
+        """Findings are a list too."""
+        return self._view != "numbers"
+
+    def _steps_view(self) -> LevelView | None:
+        return next(iter(self.query(LevelView)), None)
+
+    def allows(self, action: str) -> bool:
+        """Whether the action does something now."""
+        if action in {"next_view", "previous_view"}:
+            return True
+        if action in {"next_step", "previous_step"}:
+            return self._steps is not None and self._steps.height > 1
+        if action == "back":
+            return self._view != _VIEWS[0]
+        if action == "open_row":
+            return self._view == "findings" and self.query_one(FindingList).selected is not None
+        if action == "full_value":
+            return self.full_value() is not None
+        table = self.table()
+        return table is not None and action in {"copy", "sort"} and table.match_count > 0
+
+    def go_to(self, view: str, filter_text: str | None) -> None:
+        """Show a sheet."""
+        if view in _VIEWS:
+            self._show_view(view)
+
+    def go_back(self) -> None:
+        """Return to what stands out."""
+        if self._view != _VIEWS[0]:
+            self._show_view(_VIEWS[0])
+
+    def full_value(self) -> str | None:
+        """The selected finding, or the selected cell of the steps."""
+        table = self.table()
+        if table is not None:
+            return table.full_value() or None
+        finding = self.query_one(FindingList).selected if self._view == "findings" else None
+        return None if finding is None else self.query_one(FindingList).words(self.messages)
+
+    def do_open_row(self) -> None:
+        """Go where the selected finding leads."""
+        finding = self.query_one(FindingList).selected
+        if finding is not None:
+            self.post_message(self.JumpRequested(finding.pane, finding.view, finding.filter))
+
+    def do_next_view(self) -> None:
+        """The next sheet."""
+        self._turn_view(1)
+
+    def do_previous_view(self) -> None:
+        """The sheet before."""
+        self._turn_view(-1)
+
+    def _turn_view(self, by: int) -> None:
+        self._show_view(_VIEWS[(_VIEWS.index(self._view) + by) % len(_VIEWS)])
+
+    def do_next_step(self) -> None:
+        """Mean, first step … last step, mean again."""
+        self._turn_step(1)
+
+    def do_previous_step(self) -> None:
+        """The same the other way round."""
+        self._turn_step(-1)
+
+    def _turn_step(self, by: int) -> None:
+        if self._steps is None:
+            return
+        places = [None, *range(self._steps.height)]
+        self._step = places[(places.index(self._step) + by) % len(places)]
+        self._draw_bar()
+
+    def do_sort(self) -> None:
+        """Sort the steps by the column of the cursor."""
+        table = self.table()
+        if table is not None:
+            table.cycle_sort()
+
+
+def _steps_level(steps: pl.DataFrame | Missing) -> Level:
+    return Level(
+        crumb=lambda messages: messages.text("view.overview.steps"),
+        columns=arranged(STEPS, steps),
+        frame=steps,
+        story=_step_story,
+        identity=("step",),
+    )
+
+
+def _step_story(row: Row, messages: Messages) -> Story:
+    return Story(messages.text("bar.step", {"step": row["step"]}), exact_pairs(STEPS, row, messages))
+
+
+def _numbers(rows: Sequence[Sequence[str]]) -> Table:
+    """The core metrics: what, its value, what it rests on."""
+    grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(ratio=1, overflow="fold")
+    for row in rows:
+        value = safe_text(row[1])
+        value.stylize("bold")
+        if len(row) > 2 and row[2]:
+            value.append(f"\n{safe_text(row[2]).plain}", "dim not bold")
+        grid.add_row(safe_text(row[0]), value)
+    return grid

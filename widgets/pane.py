@@ -1,0 +1,93 @@
+"""What every pane offers to the frame around it, so that who has learnt one pane knows all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from analysis.report.messages import Messages
+    from analysis.result import Analysis
+    from widgets.frame_table import FrameTable
+
+
+class Pane(Vertical):
+    """One numbered page. Subclasses draw results; they compute nothing.
+
+    A pane answers what it can do now (:meth:`allows`), and does it when asked by the action's name.
+    """
+
+    DEFAULT_CSS = """
+    Pane { height: 1fr; width: 1fr; }
+    """
+    NAME: ClassVar[str] = ""
+    """Last part of the action ``show_<name>`` and of the message ``pane.<name>``."""
+
+    @dataclass
+    class Changed(Message):
+        """The breadcrumb or the actions that apply have changed."""
+
+        pane: Pane
+
+    @dataclass
+    class JumpRequested(Message):
+        """The user wants to see what a row is about, in another pane or list."""
+
+        pane: str
+        view: str
+        filter: str | None = None
+
+    def __init__(self, messages: Messages) -> None:
+        super().__init__(id=self.NAME)
+        self.messages = messages
+
+    def show(self, analysis: Analysis) -> None:
+        """Draw the result; called once, when the sections that the pane needs are there."""
+        raise NotImplementedError
+
+    def relabel(self, messages: Messages) -> None:
+        """Draw everything in another language, leaving rows, views and filters where they are."""
+        raise NotImplementedError
+
+    def take_focus(self) -> None:
+        """Give the keyboard to the pane's list."""
+        raise NotImplementedError
+
+    def keep_focus(self) -> None:
+        """Move the keyboard along inside the pane; a pane out of view must not take it."""
+        if self.display and self.screen.is_current:
+            self.take_focus()
+
+    def trail(self) -> tuple[str, ...]:
+        """The breadcrumb: where inside the pane the user is, outermost first."""
+        return (self.messages.text(f"pane.{self.NAME}"),)
+
+    def table(self) -> FrameTable | None:
+        """The table in view, if one is."""
+        return None
+
+    def has_list(self) -> bool:
+        """Whether the keys that move in a list apply."""
+        return self.table() is not None
+
+    def allows(self, action: str) -> bool:
+        """Whether the action can do something now; otherwise its key is greyed."""
+        return False
+
+    def go_to(self, view: str, filter_text: str | None) -> None:
+        """Show one of the pane's lists, narrowed to a text where one is given."""
+
+    def go_back(self) -> None:
+        """Return one level."""
+
+    def full_value(self) -> str | None:
+        """The selected cell in full, or None where nothing is selected."""
+        return None
+
+    def perform(self, action: str) -> None:
+        """Carry out an action of the pane, if it applies now."""
+        if self.allows(action):
+            getattr(self, f"do_{action}")()
