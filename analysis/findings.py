@@ -28,7 +28,10 @@ FINE: Final = "fine"
 UNKNOWN: Final = "unknown"
 
 SEVERITIES: Final = (ACTION, LOOK, FINE, UNKNOWN)
-"""From worst to least; the mark of each is ``!``, ``~``, ``·``, ``?``."""
+"""From worst to least."""
+
+MARKS: Final = {ACTION: "!", LOOK: "~", FINE: "·", UNKNOWN: "?"}
+"""What stands before a finding of each severity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,7 @@ def _idle_ns(metrics: CoreMetrics) -> int:
 def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> Iterator[Finding]:
     if isinstance(operators, Missing):
         return
-    count = max(1, metrics.iterations.count)
+    count = _iterations_of(operators, metrics)
     yield from _largest_operator(operators, count)
     yield from _problem_findings(operators, metrics)
     for extra in operators.extras:
@@ -191,10 +194,16 @@ def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> 
             view="top",
             values={
                 "kind": use.kind.upper(),
-                "used": count_text(use.max_block_num),
+                "used": count_text(max(used for used in (use.max_block_num, use.max_mix_block_num) if used)),
                 "physical": count_text(use.physical),
             },
         )
+
+
+def _iterations_of(operators: Operators, metrics: CoreMetrics) -> int:
+    """What the totals of the operator tables divide by."""
+    iterations = metrics.iterations
+    return iterations.in_kernels if operators.source == "kernels" else iterations.recorded
 
 
 def _calls_text(extra: Extra) -> str:
@@ -208,6 +217,8 @@ def _largest_operator(operators: Operators, count: int) -> Iterator[Finding]:
     if isinstance(operators.by_type, Missing) or operators.by_type.is_empty():
         return
     row = operators.by_type.row(0, named=True)
+    if row["share"] is None or row["op_type"] is None:
+        return
     large = row["share"] >= _least_share("large_operator")
     yield Finding(
         severity=LOOK if large else FINE,
@@ -229,10 +240,11 @@ def _problem_findings(operators: Operators, metrics: CoreMetrics) -> Iterator[Fi
     if isinstance(problems, Missing):
         yield Finding(UNKNOWN, "problems_unknown", "files", "missing")
         return
-    if problems.is_empty():
+    if operators.unjudged_problems:
+        yield Finding(UNKNOWN, "problems_unjudged", "operators", "problems")
+    elif problems.is_empty():
         yield Finding(FINE, "no_problems", "operators", "problems")
-        return
-    count = max(1, metrics.iterations.count)
+    count = _iterations_of(operators, metrics)
     grouped = problems.group_by("problem").agg(
         pl.len().alias("groups"),
         pl.col("total_ns").sum(),

@@ -90,6 +90,14 @@ class ExplorerApp(App[str]):
 
     # ------------------------------------------------------------ actions
 
+    async def action_quit(self) -> None:
+        """Leave; where nothing could be opened, with the reason on stderr and the exit code for it."""
+        error = None if self.explorer is None else self.explorer.error
+        if error is None:
+            self.exit()
+        else:
+            self.exit(str(error), return_code=2)
+
     def action_language(self) -> None:
         """Switch to the next language; place, rows and filters stay."""
         index = LANGUAGES.index(self.messages.language)

@@ -127,7 +127,7 @@ def _open(request: Request, post: Callable[[Message], None], cancelled: Cancelle
     from analysis.result import Analysis
     from recui.panes import PANES
 
-    profile = discover(request.path)
+    profile = discover(request.path, request.options.graphs)
     index = request.capture_index
     capture = profile.select(request.rank) if index is None else profile.captures[index]
     analysis = Analysis(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -118,14 +119,16 @@ def place_columns(demands: Sequence[Demand], frozen: int, available: int) -> Lay
         demand.natural if demand.minimum is None else min(demand.natural, _TEXT_NATURAL) for demand in demands
     ]
     spare = available - (MARGIN + sum(widths) + GAP * len(widths))
+    shown = demands
     if spare < 0:
         _shrink(widths, [_least(demand) for demand in demands], -spare)
+        shown, spare = _fill_first_screen(widths, demands, available)
     bars = [0] * len(demands)
-    for index, demand in enumerate(demands):
+    for index, demand in enumerate(shown):
         if demand.bar and spare > _BAR_MINIMUM:
             bars[index] = min(_BAR_MAXIMUM, spare - 1)
             spare -= bars[index] + 1
-    for index, demand in enumerate(demands):
+    for index, demand in enumerate(shown):
         grown = min(demand.natural - widths[index], spare)
         if demand.minimum is not None and grown > 0:
             widths[index] += grown
@@ -156,6 +159,29 @@ def _shrink(widths: list[int], least: Sequence[int], excess: int) -> None:
         if not able:
             return
         widths[max(able, key=lambda index: (widths[index], -index))] -= 1
+
+
+def _fill_first_screen(
+    widths: list[int], demands: Sequence[Demand], available: int
+) -> tuple[Sequence[Demand], int]:
+    """Where columns scroll anyway, give text the cells that the last whole column leaves empty.
+
+    Not where the column after it is text, for that shows in those cells what it can.
+
+    Returns:
+        The columns that stand whole on the first screen, and the cells still empty behind them.
+    """
+    ends = list(accumulate((width + GAP for width in widths), initial=MARGIN))
+    whole = max(0, sum(end <= available for end in ends) - 1)
+    if whole == len(widths) or demands[whole].minimum is not None:
+        return demands[:whole], 0
+    room = available - ends[whole]
+    for index, demand in enumerate(demands[:whole]):
+        grown = min(min(demand.natural, _TEXT_NATURAL) - widths[index], room)
+        if demand.minimum is not None and grown > 0:
+            widths[index] += grown
+            room -= grown
+    return demands[:whole], room
 
 
 def _limit_frozen(widths: list[int], bars: Sequence[int], frozen: int, limit: int) -> None:

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from analysis.findings import finding_text
+from analysis.findings import MARKS, finding_text
 from widgets.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from analysis.findings import Finding
     from analysis.report.messages import Messages
-
-MARKS = {"action": "!", "look": "~", "fine": "·", "unknown": "?"}
-"""A mark before it is a colour."""
 
 
 class FindingList(OptionList):

@@ -106,6 +106,8 @@ def _story(row: Row, host: Host, messages: Messages) -> Story:
 
 def verdict_text(verdict: Verdict, messages: Messages) -> str:
     """A verdict with its mark and the numbers behind it; the rule stands in the detail."""
+    if verdict.avg_ns is None:
+        return f" {MARKS[verdict.flagged]} {messages.text(f'verdict.no_{verdict.kind}')}"
     values = {
         "calls": three_digits(verdict.calls_per_iteration),
         "time": time_text(verdict.total_per_iteration_ns),

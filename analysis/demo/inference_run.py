@@ -64,10 +64,7 @@ class InferenceRun:
 def play() -> InferenceRun:
     """Load the model and run all iterations."""
     variation = Variation(20260113)
-    loading = (
-        ApiCall("acl", "aclmdlLoadFromFile", EPOCH_NS, 412 * MS + 318 * US),
-        ApiCall("model", "ModelLoad", EPOCH_NS + 4 * MS, 397 * MS + 42 * US),
-    )
+    loading = (ApiCall("model", "ModelLoad", EPOCH_NS + 4 * MS, 397 * MS + 42 * US),)
     host_ns = EPOCH_NS + 420 * MS
     input_costs = host_copy_costs(variation, 58 * US)
     output_costs = host_copy_costs(variation, 21 * US)

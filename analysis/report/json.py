@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
+from analysis.findings import finding_text
 from analysis.notes import Missing
 from analysis.report.limits import PROBLEM_ROWS, TOP_ROWS
 from analysis.units import us
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from analysis.findings import Finding
     from analysis.fusion import Fusion
     from analysis.host import Host
     from analysis.metrics import CoreMetrics, NamedTime
@@ -87,9 +89,19 @@ def json_report(analysis: ReportSource, messages: Messages) -> bytes:
         "core_metrics": _core_metrics(analysis.metrics, messages),
         "operators": None if isinstance(analysis.operators, Missing) else _operators(analysis.operators),
         "host": None if isinstance(analysis.host, Missing) else _host(analysis.host),
+        "findings": [_finding(finding, messages) for finding in analysis.findings],
         "notes": [_note(note, messages) for note in analysis.notes],
     }
     return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _finding(finding: Finding, messages: Messages) -> Object:
+    return {
+        "severity": finding.severity,
+        "kind": finding.kind,
+        "text": finding_text(finding, messages),
+        "per_iteration_us": us(finding.stake_ns) if finding.stake_ns else None,
+    }
 
 
 def report_schema() -> Object:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analysis.report.blocks import heading
+from analysis.findings import MARKS, finding_text
+from analysis.report.blocks import bullets, heading
 from analysis.report.chapters import core, cores, distribution, files, host, problems, top
 from analysis.units import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from analysis.findings import Finding
     from analysis.report.messages import Messages
     from analysis.report.source import ReportSource
 
@@ -33,11 +35,19 @@ def markdown_report(analysis: ReportSource, messages: Messages) -> str:
         analysis: The capture, analysed.
         messages: The language to write in.
     """
-    blocks = [heading(1, title(analysis, messages))]
+    blocks = [
+        heading(1, title(analysis, messages)),
+        heading(2, messages.text("report.chapter.findings")),
+        bullets(_finding(finding, messages) for finding in analysis.findings),
+    ]
     for number, (key, chapter) in enumerate(CHAPTERS.items(), start=1):
         blocks.append(heading(2, f"{number} {messages.text(f'report.chapter.{key}')}"))
         blocks.extend(chapter(analysis, messages))
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _finding(finding: Finding, messages: Messages) -> str:
+    return f"{MARKS[finding.severity]} {finding_text(finding, messages)}"
 
 
 def title(analysis: ReportSource, messages: Messages) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from analysis.findings import Finding
     from analysis.host import Host
     from analysis.metrics import CoreMetrics
     from analysis.notes import Missing, Note
@@ -95,6 +96,10 @@ class ReportSource(Protocol):
     @property
     def host(self) -> Host | Missing:
         """The host API tables."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What stands out, worst first."""
 
     @property
     def files(self) -> Sequence[ReportedFile]:

@@ -98,6 +98,11 @@ class ExplorerScreen(DialogActions):
             error = event.worker.error
             self._fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
 
+    @property
+    def error(self) -> Exception | None:
+        """Why the profile could not be opened at all."""
+        return self._error
+
     # ------------------------------------------------------------ loading
 
     def on_profile_found(self, event: ProfileFound) -> None:

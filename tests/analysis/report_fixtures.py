@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from analysis.agreement import CrossCheck
+from analysis.findings import Finding, find_findings
 from analysis.fusion import FusedKind, Fusion
 from analysis.host import Host, Verdict
 from analysis.inventory import FileEntry, MissingFile
@@ -120,6 +121,10 @@ class Source:
     missing: tuple[MissingFile, ...] = ()
     notes: tuple[Note, ...] = ()
     damaged: bool = False
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return find_findings(self)
 
 
 def frame(schema: dict[str, Any], *rows: dict[str, Any]) -> pl.DataFrame:

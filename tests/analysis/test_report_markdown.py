@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
+from analysis.findings import MARKS
 from analysis.metrics import NamedTime
 from analysis.notes import Note
 from analysis.operator_problems import problem_rules
@@ -77,8 +78,19 @@ def test_chapters_come_in_the_order_of_the_specification(name: str, language: st
     markdown = markdown_report(ALL_SOURCES[name](), messages)
     headings = re.findall(r"^## (.*)$", markdown, re.MULTILINE)
     assert headings == [
-        f"{number} {messages.text(f'report.chapter.{key}')}" for number, key in enumerate(CHAPTERS, start=1)
+        messages.text("report.chapter.findings"),
+        *[
+            f"{number} {messages.text(f'report.chapter.{key}')}"
+            for number, key in enumerate(CHAPTERS, start=1)
+        ],
     ]
+
+
+def test_what_stands_out_comes_first_and_in_the_order_of_the_result():
+    source = full_source()
+    findings = markdown_report(source, ENGLISH).split("\n## ")[1].strip().splitlines()[2:]
+    marks = [shown_text(line)[0] for line in findings]
+    assert marks == [MARKS[finding.severity] for finding in source.findings]
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -100,7 +112,8 @@ def test_hostile_note_stays_one_item(name: str):
         empty_source(), notes=(Note("file_unreadable", {"kind": name, "reason": name}, name, 3),)
     )
     markdown = markdown_report(source, ENGLISH)
-    item = next(line for line in markdown.splitlines() if line.startswith("- "))
+    remarks = markdown.split(f"### {ENGLISH.text('report.section.notes')}")[1]
+    item = next(line for line in remarks.splitlines() if line.startswith("- "))
     assert shown_text(item) == f"{visible(name)}:3: {visible(name)} cannot be read: {visible(name)}"
 
 

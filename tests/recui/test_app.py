@@ -136,6 +136,13 @@ async def test_unreadable_path_is_a_panel_not_a_traceback(tmp_path: Path) -> Non
         assert screen.can("open_path")
 
 
+async def test_leaving_what_could_not_be_opened_exits_with_2_and_the_reason(tmp_path: Path) -> None:
+    async with explorer(tmp_path) as (_, pilot):
+        await press(pilot, "q")
+        assert pilot.app.return_code == 2
+        assert "holds no profile" in str(pilot.app.return_value)
+
+
 async def test_damaged_file_leaves_the_other_panes_working(training: Path, tmp_path: Path) -> None:
     folder = tmp_path / training.name
     shutil.copytree(training, folder)
