@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analysis.findings import MARKS, finding_text
-from analysis.report.blocks import bullets, heading
+from analysis.report.blocks import bullets, heading, paragraph
 from analysis.report.chapters import core, cores, distribution, files, host, problems, top
 from analysis.units import time_text
 
@@ -38,6 +38,7 @@ def markdown_report(analysis: ReportSource, messages: Messages) -> str:
     blocks = [
         heading(1, title(analysis, messages)),
         heading(2, messages.text("report.chapter.findings")),
+        paragraph(messages.text("report.findings.lead")),
         bullets(_finding(finding, messages) for finding in analysis.findings),
     ]
     for number, (key, chapter) in enumerate(CHAPTERS.items(), start=1):
