@@ -24,8 +24,12 @@ class ColumnSpec:
 
     name: str
     type: ColumnType
+    title: str
+    """Its newest spelling, for messages."""
     spellings: frozenset[str]
     required: bool
+    least: int | None
+    """Values below are impossible and count as damage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,10 @@ def table_spec(name: str) -> TableSpec:
         ColumnSpec(
             name=column,
             type=entry["type"],
+            title=entry["spellings"][0],
             spellings=frozenset(normalise(spelling)[0] for spelling in entry["spellings"]),
             required=entry.get("required", False),
+            least=entry.get("least"),
         )
         for column, entry in table["columns"].items()
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -44,6 +45,8 @@ class CsvText:
     source: Path | bytes
     cut: bool
     """True if the last line ends in the middle of a row."""
+    unfinished: bool
+    """True if the last row has all its cells but no line end: its last cell may have lost digits."""
 
     @classmethod
     def open(cls, path: Path) -> CsvText:
@@ -53,7 +56,7 @@ class CsvText:
             UnreadableFileError: The file cannot be opened, is empty, is no CSV, or is too large unzipped.
         """
         try:
-            source: Path | bytes = _unzip(path) if path.suffix == ".gz" else path
+            source = _source(path)
             first, last, previous, complete = _ends(source)
         except OSError as error:
             raise UnreadableFileError(path, error.strerror or str(error)) from error
@@ -62,7 +65,8 @@ class CsvText:
         balanced = last.count(b'"') % 2 == 0
         short = _cells(last) < len(header) and _cells(last) != _cells(previous)
         cut = not complete and last != first and balanced and short
-        return cls(path, header, source, cut)
+        unfinished = not complete and last != first and balanced and not short
+        return cls(path, header, source, cut, unfinished)
 
     def collect(
         self, select: Callable[[pl.LazyFrame], pl.LazyFrame]
@@ -100,6 +104,13 @@ class CsvText:
         )
 
 
+def _source(path: Path) -> Path | bytes:
+    """What polars can read: it takes neither .gz streams nor paths that are not UTF-8."""
+    if path.suffix == ".gz":
+        return _unzip(path)
+    return path if os.fsencode(path).decode("utf-8", "ignore") == str(path) else path.read_bytes()
+
+
 def _unzip(path: Path) -> bytes:
     unzip = zlib.decompressobj(wbits=31)
     pieces: list[bytes] = []
@@ -134,18 +145,23 @@ def _ends(source: Path | bytes) -> tuple[bytes, bytes, bytes, bool]:
 
 def _header(path: Path, first: bytes) -> tuple[str, ...]:
     if not first.strip():
-        raise UnreadableFileError(path, "the file is empty", line=1)
+        raise UnreadableFileError(path, "the file is empty, or its first line is", line=1)
     if len(first) >= _LONGEST_LINE:
         raise UnreadableFileError(path, "the first line is longer than 1 MiB: not a CSV table", line=1)
     try:
         text = first.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError as error:
         raise UnreadableFileError(path, "the header is not UTF-8 text", line=1) from error
-    return tuple(next(csv.reader([text])))
+    return tuple(_split(text))
 
 
 def _cells(line: bytes) -> int:
-    return len(next(csv.reader([line.decode("utf-8", "replace").rstrip("\r")]), []))
+    return len(_split(line.decode("utf-8", "replace").rstrip("\r")))
+
+
+def _split(line: str) -> list[str]:
+    # Older csv modules refuse NUL, which binary files are full of.
+    return next(csv.reader([line.replace("\0", "\ufffd")]), [])
 
 
 def _repair(source: Path | bytes) -> tuple[bytes, tuple[Damage, ...]]:

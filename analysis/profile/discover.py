@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from dataclasses import dataclass, field, replace
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING
 
 from analysis.errors import NotAProfileError, UnreadableFileError, UsageError
@@ -14,7 +17,7 @@ from analysis.profile.kinds import GRAPH_KINDS, NamedFile, graph_kind, identify
 from analysis.profile.metadata import METADATA_NAME, find_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 _CAPTURE_FOLDER = re.compile(r"_ascend_(pt|ms)$")
@@ -23,6 +26,8 @@ _DEVICE_FOLDER = re.compile(r"^device_(\d+)$")
 _TRACE_FILE = re.compile(r"\.json(\.gz)?$")
 # Raw data and databases: many files, none of them read.
 _RAW_FOLDERS = frozenset({"sqlite", "data", "mindstudio_profiler_log", "logs", "FRAMEWORK", "host", ".git"})
+_OUTPUT_FOLDERS = frozenset({"ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output"})
+_TRACE_HEAD = 1 << 20
 _DEEPEST = 9
 _MOST_FOLDERS = 20_000
 _DATABASES = frozenset({"database", "msprof_database"})
@@ -69,7 +74,7 @@ class Profile:
     root: Path
     name: str
     captures: tuple[Capture, ...]
-    """By rank (unknown last), then by path."""
+    """By rank (unknown last), then the fullest first, then by path."""
     graphs: tuple[SourceFile, ...] = ()
     """Graph files by kind: ge_dump, inductor_code."""
     notes: tuple[Note, ...] = field(default_factory=tuple)
@@ -102,25 +107,35 @@ def discover(path: Path, graphs: Sequence[Path] = ()) -> Profile:
         UsageError: A graph file is missing.
     """
     path = path.absolute()
-    if not path.exists():
-        msg = f"{path}: no such file or directory"
-        raise NotAProfileError(msg)
+    try:
+        path.stat()
+    except OSError as error:
+        raise NotAProfileError(f"{path}: {error.strerror}") from error
     if path.is_file():
         return _single_trace(path)
     notes: list[Note] = []
     found = list(_walk(path, notes))
     named = [file for file in map(identify, found) if file is not None]
     if not named:
-        raise NotAProfileError(_nothing_found(path, found))
+        raise NotAProfileError(_nothing_found(path, found, notes))
     if all(file.kind in _DATABASES for file in named):
         msg = f"{path} holds only a database; export the profile as text (torch_npu: export_type Text)"
         raise NotAProfileError(msg)
     captures = _captures(path, named, notes)
     graph_files = tuple(_checked_graph(graph) for graph in graphs) or tuple(found)
-    return Profile(path, path.resolve().name or str(path), captures, _graphs(graph_files), tuple(notes))
+    return Profile(path, _name(path), captures, _graphs(graph_files), tuple(notes))
 
 
-def _nothing_found(path: Path, found: Sequence[Path]) -> str:
+def _name(path: Path) -> str:
+    """What to call the profile: its folder, not the output folder that every profile has."""
+    resolved = path.resolve()
+    folder = resolved.parent if resolved.name in _OUTPUT_FOLDERS else resolved
+    return folder.name or str(path)
+
+
+def _nothing_found(path: Path, found: Sequence[Path], notes: Sequence[Note]) -> str:
+    if notes:
+        return f"{path} cannot be read: {notes[0].values['reason']}"
     if any(graph_kind(file) for file in found):
         return f"{path} holds graphs but no profile; give the directory msprof or torch_npu.profiler wrote"
     if any(_PROF_FOLDER.match(folder.name) for folder in (path, *path.glob("*/"), *path.glob("*/*/"))):
@@ -132,6 +147,8 @@ def _single_trace(path: Path) -> Profile:
     if not _TRACE_FILE.search(path.name):
         msg = f"{path} is a single file; give the directory it lies in (only a .json(.gz) trace opens alone)"
         raise NotAProfileError(msg)
+    if not _looks_like_trace(path):
+        raise NotAProfileError(f"{path} is no trace: it does not begin like a list of trace events")
     named = identify(path)
     kind = named.kind if named and named.kind in {"trace_view", "msprof_timeline"} else "kineto_trace"
     producer = {"trace_view": "torch_npu", "msprof_timeline": "msprof"}.get(kind, "kineto")
@@ -140,9 +157,21 @@ def _single_trace(path: Path) -> Profile:
     return Profile(path, path.name, (capture,))
 
 
+def _looks_like_trace(path: Path) -> bool:
+    """Whether the file begins like a list of events with ``ph``, or like an object with ``traceEvents``."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rb") as file:
+            head = file.read(_TRACE_HEAD).lstrip(b"\xef\xbb\xbf \t\r\n")
+    except (OSError, EOFError, zlib.error) as error:
+        raise NotAProfileError(f"{path} cannot be read: {error}") from error
+    return head.startswith((b"[", b"{")) and (b'"ph"' in head or b'"traceEvents"' in head)
+
+
 def _walk(top: Path, notes: list[Note]) -> Iterator[Path]:
     """All files below ``top`` in a fixed order, raw data left out, links followed once."""
-    seen: set[Path] = set()
+    # A link upwards would lead out of the profile.
+    seen: set[Path] = set(top.resolve().parents)
     waiting = [(top, 0)]
     while waiting:
         folder, depth = waiting.pop()
@@ -159,10 +188,18 @@ def _walk(top: Path, notes: list[Note]) -> Iterator[Path]:
             values = {"reason": error.strerror or str(error)}
             notes.append(Note("folder_unreadable", values, _below(folder, top), damage=True))
             continue
-        folders = [entry for entry in entries if entry.is_dir() and entry.name not in _RAW_FOLDERS]
-        yield from (entry for entry in entries if entry.is_file())
+        folders = [entry for entry in entries if _is(entry, S_ISDIR) and entry.name not in _RAW_FOLDERS]
+        yield from (entry for entry in entries if _is(entry, S_ISREG))
         if depth < _DEEPEST:
             waiting.extend((entry, depth + 1) for entry in reversed(folders))
+
+
+def _is(entry: Path, kind: Callable[[int], bool]) -> bool:
+    """Whether an entry is of a kind; one that cannot be looked at is of none."""
+    try:
+        return kind(entry.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _below(path: Path, top: Path) -> str:
@@ -178,9 +215,11 @@ def _captures(top: Path, named: Sequence[NamedFile], notes: list[Note]) -> tuple
         for (root, device), files in groups.items()
         for capture in _split_devices(_capture(root, device, files, notes), notes, top)
     ]
-    return tuple(
-        sorted(captures, key=lambda capture: (capture.rank is None, capture.rank or 0, str(capture.root)))
-    )
+
+    def order(capture: Capture) -> tuple[bool, int, int, str]:
+        return (capture.rank is None, capture.rank or 0, -len(capture.files), str(capture.root))
+
+    return tuple(sorted(captures, key=order))
 
 
 def _capture_root(file: NamedFile) -> Path:
@@ -275,8 +314,11 @@ def _below_or_name(path: Path, top: Path) -> str:
 
 def _checked_graph(path: Path) -> Path:
     if not path.is_file():
-        msg = f"--graph {path}: no such file"
-        raise UsageError(msg)
+        raise UsageError(f"--graph {path}: no such file")
+    if graph_kind(path) is None:
+        raise UsageError(
+            f"--graph {path}: named like neither a GE dump (ge_onnx_*, ge_proto_*) nor Inductor code"
+        )
     return path
 
 

@@ -81,6 +81,8 @@ def read_table(
         notes.extend(slice_notes)
         frames.append(frame.with_columns(pl.col(ROW) + sum(part.height for part in frames)))
     frame = pl.concat(frames)
+    if not frame.height:
+        notes.append(Note("no_rows", {}, display_path(source.parts[0], root)))
     if device is not None and "device_id" in present:
         frame = frame.filter((pl.col("device_id") == device) | pl.col("device_id").is_null())
     is_kernels = name == "kernels"
@@ -101,9 +103,12 @@ def _read_slice(
     names = {column.spec.name for column in found}
     for column in spec.columns:
         if column.required and column.name not in names:
-            raise MissingColumnError(path, column.name, text.header)
+            raise MissingColumnError(path, column.title, text.header)
     frame, damage = text.collect(lambda rows: _clean(rows, spec, found))
     notes = [_damage_note(damage, shown)] if damage else []
+    if text.unfinished:
+        frame, unfinished = _without_last_cell(frame, text, found)
+        notes += [Note("unfinished", {"column": unfinished}, shown, damage=True)]
     frame, dropped = _drop_damaged(frame, spec, cut=text.cut)
     if dropped is not None:
         notes.append(Note("damaged_rows", {"count": dropped[0]}, shown, dropped[1] + 2, damage=True))
@@ -142,6 +147,12 @@ def _cell(column: FoundColumn) -> pl.Expr:
         # msprof wraps shapes in quotes of their own; one pair stays after CSV decoding.
         text = pl.col(str(column.position)).str.strip_chars(" \t\r")
         return text.str.strip_prefix('"').str.strip_suffix('"').cast(pl.Categorical)
+    value = _number(column)
+    least = column.spec.least
+    return value if least is None else pl.when(value >= least).then(value)
+
+
+def _number(column: FoundColumn) -> pl.Expr:
     if column.spec.type == "int":
         return _stripped(column).cast(pl.Int64, strict=False)
     if column.spec.type == "number":
@@ -164,6 +175,23 @@ def _drop_damaged(
     if not lost.height:
         return frame, None
     return frame.filter(~damaged), (lost.height, int(lost[ROW][0]))
+
+
+def _without_last_cell(
+    frame: pl.DataFrame, text: CsvText, found: tuple[FoundColumn, ...]
+) -> tuple[pl.DataFrame, str]:
+    """Forget the very last cell of a file without a line end at its end, and say which column it is of.
+
+    Every writer ends each row with a line end, so the file is cut, and the cell may have lost digits.
+    """
+    position = len(text.header) - 1
+    last = pl.col(ROW) == frame[ROW].max()
+    lost = [
+        pl.when(~last).then(pl.col(column.spec.name)).alias(column.spec.name)
+        for column in found
+        if column.position == position
+    ]
+    return frame.with_columns(lost), text.header[position].strip()
 
 
 def _damage_note(damage: tuple[Damage, ...], shown: str) -> Note:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from pathlib import Path
 
 import pytest
 
 from analysis.errors import NotAProfileError, UsageError
 from analysis.profile.discover import Capture, discover
+from analysis.profile.tables import Table
+from analysis.result import Analysis
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LAYOUTS = EXAMPLES / "layouts"
@@ -179,8 +183,46 @@ def test_graph_files_are_listed_with_the_profile() -> None:
 
 @pytest.mark.parametrize("name", ["trace_view.json", "worker0.pt.trace.json", "any_rank-3.json.gz"])
 def test_a_single_trace_opens_alone(tmp_path: Path, name: str) -> None:
-    capture = only_capture(write(tmp_path, name, "[]"))
-    assert len(capture.files) == 1
+    file = tmp_path / name
+    text = b'[{"ph": "X", "name": "aten::add", "ts": "1.000", "dur": 1}]'
+    file.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    assert len(only_capture(file).files) == 1
+
+
+@pytest.mark.parametrize("text", [b"", b"garbage", b'{"a": 1}', b"\x1f\x8bcut"])
+def test_a_file_that_does_not_begin_like_a_trace_is_refused(tmp_path: Path, text: bytes) -> None:
+    for name in ("x.json", "x.json.gz"):
+        (tmp_path / name).write_bytes(text)
+        with pytest.raises(NotAProfileError, match=r"is no trace|cannot be read"):
+            discover(tmp_path / name)
+
+
+def test_of_captures_with_one_rank_the_fullest_comes_first(tmp_path: Path) -> None:
+    for number, names in (("1", ["op_summary"]), ("2", ["op_summary", "op_statistic", "api_statistic"])):
+        for name in names:
+            folder = tmp_path / PROF.replace("000001", f"00000{number}") / "mindstudio_profiler_output"
+            write(folder, f"{name}_20260106090130.csv")
+    assert len(discover(tmp_path).captures[0].files) == 3
+
+
+def test_a_profile_is_named_after_its_folder_not_its_output_folder(tmp_path: Path) -> None:
+    write(tmp_path / "run7_ascend_pt" / "ASCEND_PROFILER_OUTPUT", "kernel_details.csv")
+    assert discover(tmp_path / "run7_ascend_pt" / "ASCEND_PROFILER_OUTPUT").name == "run7_ascend_pt"
+
+
+def test_a_path_that_is_no_utf8_reads_like_any_other(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"run\xff_ascend_pt") / "ASCEND_PROFILER_OUTPUT"
+    write(folder, "kernel_details.csv")
+    profile = discover(tmp_path)
+    kernels = Analysis(profile, profile.select()).kernels
+    assert isinstance(kernels, Table)
+    assert kernels.frame.height == 1
+
+
+def test_a_graph_file_is_named_like_one(tmp_path: Path) -> None:
+    write(tmp_path / "w_ascend_pt", "kernel_details.csv")
+    with pytest.raises(UsageError, match="neither a GE dump"):
+        discover(tmp_path, [write(tmp_path, "notes.txt")])
 
 
 def test_a_name_with_odd_characters_is_a_name(tmp_path: Path) -> None:
@@ -192,7 +234,7 @@ def test_a_name_with_odd_characters_is_a_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("prepare", "reason"),
     [
-        (lambda folder: folder / "gone", "no such file"),
+        (lambda folder: folder / "gone", "(?i)no such file"),
         (lambda folder: folder, "holds no profile"),
         (lambda folder: write(folder, "notes.txt").parent, "holds no profile"),
         (lambda folder: write(folder, "kernel_details.csv"), "single file; give the directory"),

@@ -191,10 +191,28 @@ def test_a_row_cut_at_the_end_is_left_out_and_named(tmp_path: Path) -> None:
     assert (note.kind, note.values["count"], note.line, note.damage) == ("damaged_rows", 1, 4, True)
 
 
-def test_a_last_row_without_line_end_counts_if_whole(tmp_path: Path) -> None:
-    table = kernels(tmp_path, f"{HEADER}\n{ROW}\n{ROW}")
-    assert table.frame.height == 2
-    assert table.notes == ()
+def test_the_last_cell_of_a_file_without_line_end_may_have_lost_digits(tmp_path: Path) -> None:
+    table = kernels(tmp_path, f"{HEADER}\n{ROW}\n{ROW[:-2]}")
+    assert table.frame["aic_mac_ratio"].to_list() == [0.25, None]
+    (note,) = table.notes
+    assert (note.kind, note.values["column"], note.damage) == ("unfinished", "aic_mac_ratio", True)
+
+
+@pytest.mark.parametrize("text", ["-1.000", "-0.001"])
+def test_a_negative_duration_is_damage(tmp_path: Path, text: str) -> None:
+    table = kernels(tmp_path, f"{HEADER}\n{ROW.replace('53.741', text)}\n{ROW}\n")
+    assert table.frame["row"].to_list() == [1]
+    assert [note.kind for note in table.notes] == ["damaged_rows"]
+
+
+def test_a_binary_file_is_refused_on_every_python(tmp_path: Path) -> None:
+    with pytest.raises(MissingColumnError):
+        kernels(tmp_path, b"\x00\x01\x02\nabc\n")
+
+
+def test_a_header_without_rows_is_said(tmp_path: Path) -> None:
+    table = kernels(tmp_path, f"{HEADER}\n")
+    assert [(note.kind, note.damage) for note in table.notes] == [("no_rows", False)]
 
 
 def test_a_cut_inside_quotes_costs_only_that_row(tmp_path: Path) -> None:
@@ -238,7 +256,7 @@ def test_times_a_spreadsheet_spoiled_are_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_required_column_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(MissingColumnError, match="duration_ns"):
+    with pytest.raises(MissingColumnError, match="Task Duration"):
         kernels(tmp_path, "Name,Start Time(us)\na,1.0\n")
 
 
