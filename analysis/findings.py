@@ -9,7 +9,8 @@ import polars as pl
 
 from analysis.datafile import load_toml
 from analysis.notes import Missing
-from analysis.units import count_text, percent_text, three_digits, time_text
+from analysis.units import UNKNOWN as UNKNOWN_TEXT
+from analysis.units import count_text, mean, percent_text, three_digits, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -178,6 +179,9 @@ def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> 
             values={
                 "count": _calls_text(extra),
                 "time": time_text(stake_ns),
+                "avg": time_text(
+                    mean(extra.total_ns, extra.count) if extra.total_ns and extra.count else None
+                ),
             },
             stake_ns=stake_ns,
         )
@@ -227,6 +231,7 @@ def _largest_operator(operators: Operators, count: int) -> Iterator[Finding]:
         view="type",
         values={
             "operator": row["op_type"],
+            "core": row["core_type"] or UNKNOWN_TEXT,
             "share": percent_text(row["share"]),
             "time": time_text(row["total_ns"] // count),
         },

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.notes import Note
 from analysis.units import mean
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Verdict:
     avg_ns: int | None
     """None without any call."""
     flagged: bool | None
-    """None where a needed number (dispatch_bound) is unknown."""
+    """None where a needed number (iterations, dispatch_bound) is unknown."""
     level: str | None = None
     """The one level whose calls were counted; None if no recorded level has such a call."""
 
@@ -65,8 +64,6 @@ class Host:
     """Build and load APIs, which do not recur per iteration."""
     verdicts: tuple[Verdict, ...]
     """stream_sync, short_launches; without the ones whose levels were not collected."""
-    notes: tuple[Note, ...] = ()
-    """host_includes_compile if the totals hold a compile iteration, which they cannot be rid of."""
 
 
 def find_host(api_statistic: Table, iterations: Iterations, dispatch_bound: bool | None) -> Host:
@@ -87,10 +84,9 @@ def find_host(api_statistic: Table, iterations: Iterations, dispatch_bound: bool
         watched=apis.filter("watched").select(_COLUMNS),
         one_off=apis.filter(pl.col("group") == "one_off").select(_COLUMNS),
         verdicts=(
-            *_stream_sync(apis, rules["stream_sync"], recorded),
-            *_short_launches(apis, rules["short_launches"], recorded, dispatch_bound),
+            *_stream_sync(apis, rules["stream_sync"], iterations),
+            *_short_launches(apis, rules["short_launches"], iterations, dispatch_bound),
         ),
-        notes=_compile_note(api_statistic, iterations),
     )
 
 
@@ -158,29 +154,32 @@ def _calls_of_one_level(apis: pl.DataFrame, views: Sequence[dict[str, Any]]) -> 
     return _Calls(None, 0, 0)
 
 
-def _stream_sync(apis: pl.DataFrame, rule: dict[str, Any], recorded: int) -> Iterator[Verdict]:
+def _stream_sync(apis: pl.DataFrame, rule: dict[str, Any], iterations: Iterations) -> Iterator[Verdict]:
     calls = _calls_of_one_level(apis, rule["views"])
     if calls is None:
         return
+    recorded = iterations.recorded
     # Compared over the whole run, so that rounding per iteration cannot move a value across a limit.
     flagged = (
         calls.count > rule["calls_above"] * recorded
         or calls.total_ns > rule["total_ms_above"] * 1_000_000 * recorded
     )
-    yield _verdict("stream_sync", calls, recorded, flagged=flagged)
+    yield _verdict("stream_sync", calls, recorded, flagged=flagged if iterations.known else None)
 
 
 def _short_launches(
-    apis: pl.DataFrame, rule: dict[str, Any], recorded: int, dispatch_bound: bool | None
+    apis: pl.DataFrame, rule: dict[str, Any], iterations: Iterations, dispatch_bound: bool | None
 ) -> Iterator[Verdict]:
     calls = _calls_of_one_level(apis, rule["views"])
     if calls is None:
         return
+    recorded = iterations.recorded
     many_and_short = (
         calls.count >= rule["calls_at_least"] * recorded
         and calls.total_ns <= rule["avg_us_at_most"] * 1000 * calls.count
     )
-    yield _verdict("short_launches", calls, recorded, flagged=dispatch_bound if many_and_short else False)
+    flagged = dispatch_bound if many_and_short else False
+    yield _verdict("short_launches", calls, recorded, flagged=flagged if iterations.known else None)
 
 
 def _verdict(kind: str, calls: _Calls, recorded: int, *, flagged: bool | None) -> Verdict:
@@ -192,10 +191,3 @@ def _verdict(kind: str, calls: _Calls, recorded: int, *, flagged: bool | None) -
         flagged=flagged,
         level=calls.level,
     )
-
-
-def _compile_note(api_statistic: Table, iterations: Iterations) -> tuple[Note, ...]:
-    if iterations.excluded_first_ns is None:
-        return ()
-    values = {"count": iterations.recorded}
-    return (Note("host_includes_compile", values, api_statistic.file),)

@@ -29,7 +29,7 @@ class Iterations:
     excluded_first_ns: int | None
     """Duration of the compile iteration left out, if one was."""
     excluded_source: str | None
-    """The file kind whose times decided that: step_trace, step_trace_time or api_statistic."""
+    """Whose times decided that: step_trace, step_trace_time, api_statistic or kernels."""
     excluded_step: int | None
     """Step Id of the excluded step where kernels carry one."""
     excluded_until_ns: int | None
@@ -41,6 +41,11 @@ class Iterations:
     def recorded(self) -> int:
         """All iterations in the files, the excluded one too: the divisor of totals that still contain it."""
         return self.count + (self.excluded_first_ns is not None)
+
+    @property
+    def known(self) -> bool:
+        """Whether ``count`` is a count of iterations, so that limits per iteration can be judged."""
+        return not self.estimated and self.source not in {"whole_run", "single"}
 
     @property
     def kernels_cut(self) -> bool:
@@ -98,7 +103,7 @@ def find_iterations(
         lambda: _from_step_trace(step_trace),
         lambda: _from_model_execute(api_statistic),
         lambda: _from_step_trace_time(step_trace_time, kernels),
-        lambda: _from_distinct(kernels, "step", "step_id"),
+        lambda: _from_step_ids(kernels),
         lambda: _from_distinct(kernels, "infer_id", "infer_id"),
         lambda: _from_operator_names(kernels),
         lambda: _from_synchronise(api_statistic),
@@ -149,9 +154,11 @@ def model_iterations(step_trace: Table) -> tuple[ModelIterations, ...]:
 
 
 def counted_rows(step_trace_time: Table) -> pl.DataFrame:
-    """The rows that count: those with a step, or where no row has one, those of the whole run."""
+    """The rows that count: those with a step, by step; where no row has one, those of the whole run."""
     with_step = step_trace_time.frame.filter(has_step())
-    return with_step if with_step.height else step_trace_time.frame
+    number = pl.col("step").cast(pl.String).cast(pl.Int64, strict=False)
+    by_step = with_step.sort(number, nulls_last=True, maintain_order=True)
+    return by_step if by_step.height else step_trace_time.frame
 
 
 def is_whole_run(step_trace_time: Table) -> bool:
@@ -263,6 +270,31 @@ def _step_of_kernels(step: str, kernels: Table | Missing) -> int | None:
     if isinstance(kernels, Missing) or not step.isascii() or not step.isdigit():
         return None
     return int(step) if kernels.frame.select((pl.col("step") == int(step)).any()).item() else None
+
+
+def _from_step_ids(kernels: Table | Missing) -> Iterations | None:
+    """Steps by the Step Id of the kernels; one takes from the start of its first kernel to its last end."""
+    if isinstance(kernels, Missing):
+        return None
+    steps = (
+        kernels.operators("step", "start_ns", "duration_ns")
+        .drop_nulls("step")
+        .group_by("step")
+        .agg(span=(pl.col("start_ns") + pl.col("duration_ns")).max() - pl.col("start_ns").min())
+        .sort("step")
+    )
+    spans = steps["span"].to_list()
+    if not first_is_compile(spans):
+        return _from_distinct(kernels, "step", "step_id")
+    return Iterations(
+        count=steps.height - 1,
+        source="step_id",
+        estimated=False,
+        excluded_first_ns=spans[0],
+        excluded_source="kernels",
+        excluded_step=int(steps["step"][0]),
+        excluded_until_ns=None,
+    )
 
 
 def _from_distinct(kernels: Table | Missing, column: str, source: str) -> Iterations | None:

@@ -70,6 +70,8 @@ class CoreMetrics:
     """Name (iteration, step, device_iteration, model_execute, wall, op_time) and value of the one number
     in the header."""
     op_share: float | None
+    op_share_of: str
+    """What the share is of: computing_free (PyTorch), device_iteration or model_execute (GE)."""
     dispatch_bound: bool | None
     step_trace: StepDecomposition | Missing
     steps: pl.DataFrame | Missing
@@ -115,6 +117,8 @@ def core_metrics(
     op_share = None
     if iterations.source != "single":
         op_share = _op_share(scenario, kernels, steps, op_time, device_iteration or model.model_execute)
+    by_steps = scenario.framework != "ge" and not isinstance(steps, Missing)
+    ge_share_of = "device_iteration" if device_iteration else "model_execute"
     wall = NamedTime(decomposition.wall_ns, "step_wall") if decomposition else None
     headline = _headline(
         scenario,
@@ -148,6 +152,7 @@ def core_metrics(
         op_time=op_time,
         headline=headline,
         op_share=op_share,
+        op_share_of="computing_free" if by_steps else ge_share_of,
         dispatch_bound=None if op_share is None else op_share < _rules()["dispatch"]["op_share_below"],
         step_trace=decomposition or _absent(step_trace_time),
         steps=steps,
@@ -356,9 +361,7 @@ def _model_notes(iterations: Iterations, api_statistic: Table | Missing) -> Iter
     if execute is not None and execute.count != iterations.recorded:
         calls, recorded = count_text(execute.count), count_text(iterations.recorded)
         yield Note("model_execute_calls", {"calls": calls, "iterations": recorded}, api_statistic.file)
-    copies = [model_call(api_statistic, call) for call in ("input_copy", "output_copy")]
-    execute_cut = execute is None or execute.first_is_compile
-    if iterations.excluded_first_ns is not None and (any(copies) or not execute_cut):
+    if iterations.excluded_first_ns is not None and api_statistic.frame.height:
         yield Note("totals_contain_first", {"count": count_text(iterations.recorded)}, api_statistic.file)
 
 

@@ -48,3 +48,5 @@ class Missing:
     hint: str
     unreadable: bool = False
     """True if a file is there but could not be read; a note then names path, line and reason."""
+    lacks: str | None = None
+    """What the file, which is there, does not record: message ``lacks.<name>``; None if it is absent."""

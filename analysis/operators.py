@@ -149,13 +149,13 @@ def _of_kernels(
     cored = _any_known(types, "core_type")
     return Operators(
         source="kernels",
-        by_type=published(types, _TYPE_KEYS, iterations.in_kernels) if typed else _level1("op_statistic"),
-        by_core_type=_by_core_type(types) if cored else _level1("op_statistic"),
+        by_type=published(types, _TYPE_KEYS, iterations.in_kernels) if typed else _not_recorded("op_type"),
+        by_core_type=_by_core_type(types) if cored else _not_recorded("core_type"),
         communication=published(collectives, ["op_type"], iterations.in_kernels),
         top=shape_table(compute, compute_ns),
-        problems=find_problems(compute, compute_ns) if cored else _level1(),
-        extras=_extras(types, iterations.in_kernels, kernels) if scenario == "training" else (),
-        core_use=_core_use(compute, cores) if "block_num" in present else _level1(),
+        problems=find_problems(compute, compute_ns) if cored else _not_recorded("core_type"),
+        extras=_extras(types, iterations, iterations.in_kernels, kernels) if scenario == "training" else (),
+        core_use=_core_use(compute, cores) if "block_num" in present else _not_recorded("block_num"),
         compute_ns=compute_ns,
         communication_ns=int(communication["duration_ns"].sum()),
         unjudged_problems=unjudged_problems(compute) if cored else (),
@@ -182,7 +182,7 @@ def _of_statistic(
         communication=published(_merged(collectives, ["op_type"]), ["op_type"], iterations.recorded),
         top=missing,
         problems=missing,
-        extras=_extras(types, iterations.recorded, None) if scenario == "training" else (),
+        extras=_extras(types, iterations, iterations.recorded, None) if scenario == "training" else (),
         core_use=missing,
         compute_ns=int(types["total_ns"].sum()),
         communication_ns=int(collectives["total_ns"].sum()),
@@ -212,8 +212,9 @@ def _merged(groups: pl.DataFrame, keys: tuple[str, ...] | list[str]) -> pl.DataF
     )
 
 
-def _level1(*others: str) -> Missing:
-    return Missing((*others, "kernel_details"), "level1")
+def _not_recorded(what: str) -> Missing:
+    """The kernel file is there, but this level of collection leaves a column empty."""
+    return Missing(("kernel_details", "op_summary"), "level1", lacks=what)
 
 
 def _any_known(groups: pl.DataFrame, column: str) -> bool:
@@ -236,7 +237,9 @@ def _by_core_type(types: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _extras(types: pl.DataFrame, iterations: int, kernels: pl.DataFrame | None) -> tuple[Extra, ...]:
+def _extras(
+    types: pl.DataFrame, iterations: Iterations, divisor: int, kernels: pl.DataFrame | None
+) -> tuple[Extra, ...]:
     rules = load_toml("analysis", "operators.toml")
     compute_ns = int(types["total_ns"].sum())
     return (
@@ -245,7 +248,7 @@ def _extras(types: pl.DataFrame, iterations: int, kernels: pl.DataFrame | None) 
         _communication_extra("communication_kernels", kernels, "communication_kernel"),
         # Only the trace tells which host operator launched a kernel.
         Extra("custom_operators", None, None, None, None, flagged=None),
-        _short_vector_kernels(types, iterations, rules),
+        _short_vector_kernels(types, divisor, rules, judged=iterations.known),
         _matmul_hf32_off(types, compute_ns, kernels, rules["matmul_hf32_off"]),
     )
 
@@ -268,7 +271,9 @@ def _communication_extra(kind: str, kernels: pl.DataFrame | None, role: str) -> 
     return Extra(kind, rows.height, int(rows["duration_ns"].sum()), None, None, flagged=None)
 
 
-def _short_vector_kernels(types: pl.DataFrame, iterations: int, rules: dict[str, Any]) -> Extra:
+def _short_vector_kernels(
+    types: pl.DataFrame, iterations: int, rules: dict[str, Any], *, judged: bool
+) -> Extra:
     rule = rules["short_vector_kernels"]
     least, most_us = float(rule["per_iteration_at_least"]), float(rule["avg_us_at_most"])
     if not _any_known(types, "core_type"):
@@ -277,7 +282,7 @@ def _short_vector_kernels(types: pl.DataFrame, iterations: int, rules: dict[str,
     count, total = int(vector["count"].sum()), int(vector["total_ns"].sum())
     average_us = total / count / 1000 if count else None
     per_iteration = int(vector["inside_count"].sum()) / iterations
-    flagged = average_us is not None and per_iteration >= least and average_us <= most_us
+    flagged = average_us is not None and per_iteration >= least and average_us <= most_us if judged else None
     return Extra("short_vector_kernels", count, total, average_us, most_us, flagged, per_iteration, least)
 
 

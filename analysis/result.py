@@ -180,8 +180,7 @@ class Analysis:
         read = [self._table(name) for name in TABLE_KINDS]
         own = [note for table in read if isinstance(table, Table) for note in table.notes]
         failed = [note for name in ("metadata", *TABLE_KINDS) for note in self._file_notes.get(name, ())]
-        host = () if isinstance(self.host, Missing) else self.host.notes
-        return (*self.profile.notes, *self._capture_notes(), *failed, *own, *self.metrics.notes, *host)
+        return (*self.profile.notes, *self._capture_notes(), *failed, *own, *self.metrics.notes)
 
     @property
     def damaged(self) -> bool:

@@ -128,19 +128,31 @@ ProfileArgument = Annotated[
         show_default=False,
     ),
 ]
+_LARGEST = 2**31
+"""No count that the user gives is larger."""
+
 RankOption = Annotated[
     int | None, typer.Option("--rank", metavar="N", min=0, help="The rank to read (default: the lowest).")
 ]
 GraphOption = Annotated[
     list[Path] | None,
-    typer.Option("--graph", metavar="FILE", help="List this graph file with the profile; repeatable."),
+    typer.Option(
+        "--graph", metavar="FILE", help="A graph dump of this program: evidence for graph mode; repeatable."
+    ),
 ]
 BatchSizeOption = Annotated[
     int | None,
-    typer.Option("--batch-size", metavar="N", min=1, help="Samples of an iteration or step, for throughput."),
+    typer.Option(
+        "--batch-size",
+        metavar="N",
+        min=1,
+        max=_LARGEST,
+        help="Samples of an iteration or step, for throughput.",
+    ),
 ]
 InstancesOption = Annotated[
-    int | None, typer.Option("--instances", metavar="N", min=1, help="Inference instances on one device.")
+    int | None,
+    typer.Option("--instances", metavar="N", min=1, max=_LARGEST, help="Inference instances on one device."),
 ]
 LatencyOption = Annotated[
     float | None,
@@ -289,8 +301,10 @@ def _given(profile: str | None) -> Path:
     if not profile:
         raise UsageError("give the directory that msprof or torch_npu.profiler wrote, or try 'recui demo'")
     path = Path(profile)
-    if not path.exists():
-        raise NotAProfileError(f"{profile}: no such file or directory")
+    try:
+        path.stat()
+    except OSError as error:
+        raise NotAProfileError(f"{profile[:200]}: {error.strerror}") from error
     return path
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from analysis.options import Options
+    from analysis.profile.discover import Capture, Profile
 
 Format: TypeAlias = Literal["md", "json"]
 FORMATS: tuple[Format, ...] = ("md", "json")
@@ -53,8 +54,9 @@ def export_profile(path: Path, rank: int | None, options: Options, request: Requ
     """Write the report of the profile at ``path``, say where it is, and return the exit code."""
     profile = discover(path, options.graphs)
     capture = profile.select(rank)
-    place = destination(profile.name, request.output, request.format)
-    check(place, profile.name, force=request.force)
+    name = report_name(profile, capture)
+    place = destination(name, request.output, request.format)
+    check(place, name, force=request.force)
     messages = Messages(request.language)
     with file_progress(quiet=request.quiet, verbose=request.verbose) as progress:
         analysis = Analysis(profile, capture, options, progress=progress)
@@ -79,6 +81,16 @@ class Destination:
     """The format on standard output."""
 
 
+def report_name(profile: Profile, capture: Capture) -> str:
+    """What a report is called by default: the profile; other captures than the first add which they are."""
+    if capture is profile.captures[0]:
+        return profile.name
+    ranks = [other.rank for other in profile.captures]
+    alone = capture.rank is not None and ranks.count(capture.rank) == 1
+    which = f"rank{capture.rank}" if alone else capture.name.replace("/", "_")
+    return f"{profile.name}_{which}"
+
+
 def destination(profile_name: str, output: str | None, wanted: str | None) -> Destination:
     """Where the report of ``profile_name`` goes (spec 11).
 
@@ -90,6 +102,8 @@ def destination(profile_name: str, output: str | None, wanted: str | None) -> De
         UsageError: Two formats cannot go to one file or to standard output.
     """
     formats = FORMATS if wanted == ALL else tuple(form for form in FORMATS if form == (wanted or "md"))
+    if output == "":
+        raise UsageError("-o takes a directory, a file or -, not an empty name")
     if output == STDOUT:
         if len(formats) > 1:
             raise UsageError("-o - takes one format; choose --format md or --format json")
@@ -117,15 +131,22 @@ def check(place: Destination, profile_name: str, *, force: bool) -> None:
             directory cannot be written.
     """
     for form, path in place.files.items():
-        if path.is_dir():
-            raise OutputError(f"cannot write {path}: it is a directory")
-        if not force and path.name != default_name(profile_name, form) and path.is_file():
-            raise OutputError(f"{path} exists; --force overwrites it")
-        parent = next(folder for folder in path.absolute().parents if folder.exists())
-        if not parent.is_dir():
-            raise OutputError(f"cannot write {path}: {parent} is not a directory")
-        if not os.access(parent, os.W_OK | os.X_OK):
-            raise OutputError(f"cannot write {path}: no permission to write in {parent}")
+        try:
+            _check_file(path, may_exist=force or path.name == default_name(profile_name, form))
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _check_file(path: Path, *, may_exist: bool) -> None:
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a directory")
+    if not may_exist and path.is_file():
+        raise OutputError(f"{path} exists; --force overwrites it")
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not parent.is_dir():
+        raise OutputError(f"cannot write {path}: {parent} is not a directory")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"cannot write {path}: no permission to write in {parent}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +224,10 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 def _is_folder(output: str) -> bool:
     path = Path(output)
-    if path.exists():
-        return path.is_dir()
-    return output.endswith(os.sep) or not path.suffix
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except OSError:
+        return output.endswith(os.sep) or not path.suffix
 
 
 def _mode(path: Path) -> int | None:

@@ -14,5 +14,8 @@ def missing_text(missing: Missing, messages: Messages) -> str:
     kinds = messages.text("report.or").join(missing.needs)
     if missing.unreadable:
         return messages.text("missing.unreadable", {"kinds": kinds})
-    absent = messages.text("missing.absent", {"kinds": kinds})
+    if missing.lacks is not None:
+        absent = messages.text("report.lacks", {"what": messages.text(f"lacks.{missing.lacks}")})
+    else:
+        absent = messages.text("missing.absent", {"kinds": kinds})
     return f"{absent} {messages.text(f'collect.{missing.hint}')}"

@@ -95,9 +95,11 @@ def missing_line(missing: Missing, messages: Messages) -> str:
     kinds = messages.text("report.or").join(missing.needs)
     if missing.unreadable:
         return paragraph(messages.text("report.unreadable", {"kinds": kinds}))
-    return paragraph(
-        messages.text("report.missing", {"kinds": kinds}), messages.text(f"collect.{missing.hint}")
-    )
+    if missing.lacks is not None:
+        absent = messages.text("report.lacks", {"what": messages.text(f"lacks.{missing.lacks}")})
+    else:
+        absent = messages.text("report.missing", {"kinds": kinds})
+    return paragraph(absent, messages.text(f"collect.{missing.hint}"))
 
 
 def note_text(note: Note, messages: Messages) -> str:

@@ -25,9 +25,9 @@ def export(analysis: Analysis, output: str, messages: Messages) -> tuple[bool, s
     Returns:
         Whether it worked, and what to tell the user.
     """
-    from recui.export import ALL, check, destination, write_report
+    from recui.export import ALL, check, destination, report_name, write_report
 
-    name = analysis.profile.name
+    name = report_name(analysis.profile, analysis.capture)
     try:
         place = destination(name, output, None if _is_file(output) else ALL)
         check(place, name, force=False)

@@ -171,6 +171,7 @@ def single_metrics(**known: Any) -> CoreMetrics:
             ("h2d", "model_execute", "d2h", "iteration", "device_iteration", "host_step", "device_step")
         ),
         **dict.fromkeys(("step", "op_time", "headline", "op_share", "dispatch_bound", "throughput")),
+        "op_share_of": "model_execute",
         "step_trace": Missing(("step_trace_time",), "step"),
         "steps": Missing(("step_trace_time",), "step"),
         "instance_room": None,
@@ -258,7 +259,6 @@ def host_tables(name: str = "aclrtSynchronizeStream") -> Host:
             Verdict("stream_sync", 11.0, 2_000_000, 181_818, flagged=True, level="acl"),
             Verdict("short_launches", 500.0, 9_000_000, 18_000, flagged=None, level="node"),
         ),
-        notes=(Note("host_includes_compile", {"count": "3"}),),
     )
 
 
@@ -284,6 +284,7 @@ def full_source(name: str = "MatMulV2", shapes: str = "4096,512;512,1024", rows:
         op_time=NamedTime(495_000, "kernels"),
         headline=("step", span),
         op_share=0.6972,
+        op_share_of="computing_free",
         dispatch_bound=True,
         step_trace=StepDecomposition(
             **step,

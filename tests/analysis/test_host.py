@@ -11,7 +11,6 @@ import pytest
 from analysis.datafile import load_toml
 from analysis.host import Host, Verdict, find_host
 from analysis.iterations import Iterations
-from analysis.notes import Note
 from analysis.profile.discover import SourceFile
 from analysis.profile.tables import POLARS_TYPE, Table, read_table
 
@@ -133,13 +132,17 @@ class TestTables:
 
 
 class TestCompileIteration:
-    def test_totals_divide_by_all_recorded_iterations_and_say_so(self) -> None:
+    def test_totals_divide_by_all_recorded_iterations(self) -> None:
         found = find_host(statistic(("model", "ModelExecute", 4, 400)), iterations(3, excluded=99), None)
         assert found.apis["per_iteration_ns"].to_list() == [100_000]
-        assert found.notes == (Note("host_includes_compile", {"count": 4}, "api_statistic.csv"),)
 
-    def test_without_one_there_is_nothing_to_say(self) -> None:
-        assert host(*INFERENCE).notes == ()
+
+class TestUnknownIterations:
+    @pytest.mark.parametrize("source", ["whole_run", "single", "sync_count"])
+    def test_limits_per_iteration_are_not_judged(self, source: str) -> None:
+        rows = statistic(("acl", "aclrtSynchronizeStream", 500, 900_000), ("node", "launch", 5000, 5000))
+        run = Iterations(1, source, source == "sync_count", None, None, None, None)
+        assert [verdict.flagged for verdict in find_host(rows, run, True).verdicts] == [None, None]
 
 
 class TestStreamSync:

@@ -221,8 +221,8 @@ def test_step_is_judged_on_wall():
     assert find_iterations(ABSENT, ABSENT, ABSENT, step_trace_time_table(rows)).excluded_first_ns == 11
 
 
-def test_distinct_ids_cannot_tell_a_compile_iteration():
-    rows = [{"step": 1, "duration_ns": 10**6}, {"step": 2, "duration_ns": 1}]
+def test_infer_ids_cannot_tell_a_compile_iteration():
+    rows = [{"infer_id": 1, "duration_ns": 10**6}, {"infer_id": 2, "duration_ns": 1}]
     assert find_iterations(kernels_table(rows), ABSENT, ABSENT, ABSENT).excluded_first_ns is None
 
 
@@ -254,3 +254,36 @@ def test_kernels_that_cannot_be_told_apart_stay_and_count_all_iterations():
     found = find_iterations(kernels, execute(3, 7010, 5010), ABSENT, ABSENT)
     assert averaged_kernels(kernels, found).height == 2
     assert (found.count, found.in_kernels) == (2, 3)
+
+
+class TestStepIds:
+    """Without step files the span of a step's kernels is how long it took."""
+
+    @staticmethod
+    def spans(*lengths: int):
+        # Two kernels a step: one at its begin, one that ends at its end.
+        rows = []
+        start = 0
+        for step, length in enumerate(lengths, start=20):
+            rows += [
+                {"name": "a", "step": step, "start_ns": start, "duration_ns": 1},
+                {"name": "b", "step": step, "start_ns": start + length - 1, "duration_ns": 1},
+            ]
+            start += length
+        return kernels_table(rows)
+
+    def test_a_first_step_of_more_than_five_times_the_rest_is_left_out(self) -> None:
+        found = find_iterations(self.spans(501, 100, 100), ABSENT, ABSENT, ABSENT)
+        assert (found.source, found.count, found.excluded_step) == ("step_id", 2, 20)
+        assert (found.excluded_first_ns, found.excluded_source) == (501, "kernels")
+
+    def test_five_times_exactly_stays(self) -> None:
+        found = find_iterations(self.spans(500, 100, 100), ABSENT, ABSENT, ABSENT)
+        assert (found.source, found.count, found.excluded_step) == ("step_id", 3, None)
+
+
+def test_the_first_step_is_the_lowest_whatever_the_order_of_the_rows() -> None:
+    walls = {"12": 100, "11": 100, "10": 900}
+    rows = step_trace_time_table([{"step": step, "computing_ns": wall} for step, wall in walls.items()])
+    found = find_iterations(ABSENT, ABSENT, ABSENT, rows)
+    assert (found.count, found.excluded_first_ns) == (2, 900)

@@ -184,7 +184,6 @@ def test_compile_call_is_taken_out_of_the_total_of_model_execute():
     found = metrics(api=calls(ModelExecute=(3, 840, 800)), step_trace=iterations_table(600, 100, 100))
     assert found.model_execute.value_ns == 20
     assert found.model_execute.source == "api_statistic_model_without_first"
-    assert "totals_contain_first" not in notes(found)
 
 
 def test_device_iteration_leaves_the_compile_iteration_out():

@@ -169,7 +169,7 @@ def test_exposed_communication_larger_than_free_comes_first():
 
 def test_unknown_time_is_not_available_instead_of_zero():
     core = chapter(markdown_report(level0_source(), ENGLISH), 2)
-    assert "| H2D | – | – | not available |" in core
+    assert "| H2D | – | only the trace tells |" in core
 
 
 def test_chapter_without_data_is_one_line_with_the_setting():

@@ -88,9 +88,9 @@ def files_below(folder: Path) -> list[str]:
         ([], "give the directory"),
         (["export"], "give the directory"),
         (["export", ""], "give the directory"),
-        (["no-such-path"], "no-such-path: no such file or directory"),
-        (["open", "no-such-path"], "no-such-path: no such file or directory"),
-        (["export", "no-such-path"], "no-such-path: no such file or directory"),
+        (["no-such-path"], "no-such-path: No such file or directory"),
+        (["open", "no-such-path"], "no-such-path: No such file or directory"),
+        (["export", "no-such-path"], "no-such-path: No such file or directory"),
         (["export", ".", "surplus"], "surplus"),
         (["export", ".", "--batch-size", "0"], "--batch-size"),
         (["export", ".", "--batch-size", "many"], "--batch-size"),
@@ -594,3 +594,19 @@ def test_broken_config_file_is_one_line_and_no_failure(
     write_config("language = \n")
     assert cli.run(["export", str(profile), "-o", "-"]) == 0
     assert "config.toml" in one_line(capsys.readouterr().err)
+
+
+def test_each_rank_has_a_report_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    layout = Path(__file__).parents[1] / "examples" / "layouts" / "multi_rank_parent"
+    for rank in ("0", "1"):
+        assert cli.run(["export", str(layout), "--rank", rank]) == 0
+    written = sorted(file.name for file in (tmp_path / "report").iterdir())
+    assert written == ["multi_rank_parent.md", "multi_rank_parent_rank1.md"]
+
+
+def test_a_name_too_long_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["export", "x" * 5000]) == 2
+    layout = Path(__file__).parents[1] / "examples" / "layouts" / "sliced"
+    assert cli.run(["export", str(layout), "-o", str(tmp_path / f"{'y' * 300}.md")]) == 4
+    assert [line.count("File name too long") for line in capsys.readouterr().err.splitlines()] == [1, 1]

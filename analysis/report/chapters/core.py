@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from analysis.fusion import Fusion
+    from analysis.iterations import Iterations
     from analysis.metrics import CoreMetrics, NamedTime
     from analysis.notes import Evidence
     from analysis.report.messages import Messages
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 # The named times that belong to each framework; shown as unknown where no file tells them.
 _GE_TIMES = ("h2d", "model_execute", "d2h", "iteration", "device_iteration", "op_time")
 _STEP_TIMES = ("h2d", "d2h", "host_step", "device_step", "step", "op_time")
+_TRACED = frozenset({"h2d", "d2h", "host_step"})
+"""Times that of a PyTorch capture only the trace tells."""
 _ALL_TIMES = (
     "h2d",
     "model_execute",
@@ -62,6 +65,10 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
         heading(3, messages.text("report.section.evidence")),
         bullets(_evidence(source.scenario, messages)),
     ]
+
+
+_TIMED = frozenset({"step_trace", "model_execute", "step_trace_time", "step_id"})
+"""Sources of the number of iterations that also tell how long each took."""
 
 
 def core_rows(source: ReportSource, messages: Messages) -> list[list[str]]:
@@ -171,7 +178,11 @@ def _count_rows(source: ReportSource, messages: Messages) -> Iterator[list[str]]
     label = messages.text(_by_scenario("report.row.iterations", source.scenario))
     yield [label, str(iterations.count), basis]
     if iterations.excluded_first_ns is None:
-        yield [messages.text("report.row.excluded_first"), messages.text("report.word.none"), ""]
+        yield [
+            messages.text("report.row.excluded_first"),
+            messages.text("report.word.none"),
+            _not_excluded(iterations, messages),
+        ]
     else:
         time = us_text(iterations.excluded_first_ns)
         yield [
@@ -181,13 +192,37 @@ def _count_rows(source: ReportSource, messages: Messages) -> Iterator[list[str]]
         ]
     if metrics.throughput is not None:
         unit = messages.text(f"report.unit.{metrics.throughput.unit}")
-        yield [messages.text("report.row.throughput"), f"{three_digits(metrics.throughput.value)} {unit}", ""]
+        value = f"{three_digits(metrics.throughput.value)} {unit}"
+        of_device = (
+            metrics.headline is not None and metrics.headline[0] == "step" and metrics.host_step is None
+        )
+        basis = messages.text("report.core.device_span_only") if of_device else ""
+        yield [messages.text("report.row.throughput"), value, basis]
     if metrics.instance_room is not None:
         yield [
             messages.text("report.row.instance_room"),
             str(metrics.instance_room),
             messages.text("report.core.room_basis"),
         ]
+
+
+def _not_excluded(iterations: Iterations, messages: Messages) -> str:
+    """Why no first iteration was left out: it does not stand out, or nothing tells how long it took."""
+    if iterations.count > 1 and iterations.source in _TIMED:
+        times = load_toml("analysis", "metrics.toml")["first_iteration"]["times_the_rest"]
+        return messages.text("report.core.first_within", {"times": times})
+    return messages.text("report.core.first_unknown")
+
+
+def _why_unknown(name: str, scenario: Scenario) -> str:
+    traced = scenario.framework != "ge" and name in _TRACED
+    return "report.unknown_time.traced" if traced else f"report.unknown_time.{name}"
+
+
+def _time_label(name: str, metrics: CoreMetrics) -> str:
+    """A step of which only the device side is known must not be called the larger of both sides."""
+    device_only = name == "step" and metrics.host_step is None
+    return "report.time.step_of_device" if device_only else f"report.time.{name}"
 
 
 def _time_table(metrics: CoreMetrics, scenario: Scenario, messages: Messages) -> str:
@@ -197,27 +232,28 @@ def _time_table(metrics: CoreMetrics, scenario: Scenario, messages: Messages) ->
         time: NamedTime | None = getattr(metrics, name)
         if time is not None:
             source = messages.text(f"source.{time.source}")
-            rows.append(
-                [messages.text(f"report.time.{name}"), us_text(time.value_ns), _share(time.share), source]
-            )
+            label = messages.text(_time_label(name, metrics))
+            rows.append([label, us_text(time.value_ns), _share(time.share), source])
         elif name in belong:
             rows.append(
                 [
-                    messages.text(f"report.time.{name}"),
+                    messages.text(_time_label(name, metrics)),
                     UNKNOWN,
                     UNKNOWN,
-                    messages.text("report.word.not_available"),
+                    messages.text(_why_unknown(name, scenario)),
                 ]
             )
-    return table(
-        [
-            Head(messages.text("report.head.time")),
-            Head(messages.text("report.head.time_us"), numeric=True),
-            Head(messages.text("report.head.share_of_iteration"), numeric=True),
-            Head(messages.text("report.head.source")),
-        ],
-        rows,
-    )
+    heads = [
+        Head(messages.text("report.head.time")),
+        Head(messages.text("report.head.time_us"), numeric=True),
+        Head(messages.text("report.head.share_of_iteration"), numeric=True),
+        Head(messages.text("report.head.source")),
+    ]
+    if all(row[2] == UNKNOWN for row in rows):
+        heads.pop(2)
+        for row in rows:
+            row.pop(2)
+    return table(heads, rows)
 
 
 def _judgements(source: ReportSource, messages: Messages) -> Iterator[str]:
@@ -232,6 +268,7 @@ def _judgements(source: ReportSource, messages: Messages) -> Iterator[str]:
         key[metrics.dispatch_bound],
         {
             "share": percent_text(metrics.op_share),
+            "of": messages.text(f"report.core.share_of.{metrics.op_share_of}"),
             "limit": limit_text("dispatch", "op_share_below"),
         },
     )

@@ -38,7 +38,8 @@ def _lead(operators: Operators, messages: Messages) -> Iterator[str]:
     if flagged:
         yield messages.text("report.cores.flagged", {"names": and_more.join(flagged)})
     elif operators.extras:
-        yield messages.text("report.cores.none_flagged")
+        judged = any(extra.flagged is not None for extra in operators.extras)
+        yield messages.text("report.cores.none_flagged" if judged else "report.cores.none_judged")
     if not isinstance(operators.core_use, Missing):
         limited = [
             messages.text(f"core_kind.{use.kind}")

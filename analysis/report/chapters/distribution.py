@@ -43,6 +43,7 @@ def _lead(operators: Operators, messages: Messages) -> Iterator[str]:
         first = types.row(0, named=True)
         values = {
             "type": first["op_type"] or UNKNOWN,
+            "core": first["core_type"] or UNKNOWN,
             "share": percent_text(first["share"]),
             "time": time_text(first["total_ns"]),
             "whole": time_text(operators.compute_ns),

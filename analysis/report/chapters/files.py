@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analysis.datafile import load_toml
-from analysis.notes import Missing
 from analysis.report.blocks import Head, bullets, heading, note_text, paragraph, table
 from analysis.report.columns import exact_title, value_text
 from analysis.report.tables import FILES
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from analysis.agreement import CrossCheck
-    from analysis.notes import Note
     from analysis.report.messages import Messages
     from analysis.report.source import ReportedFile, ReportSource
 
@@ -119,15 +117,9 @@ def _collection(source: ReportSource, messages: Messages) -> Iterator[str]:
 
 
 def _notes(source: ReportSource, messages: Messages) -> Iterator[str]:
-    host_notes = () if isinstance(source.host, Missing) else source.host.notes
-    notes: list[Note] = []
-    # A source may or may not pass the remarks of its parts on.
-    for note in (*source.notes, *source.metrics.notes, *host_notes):
-        if note not in notes:
-            notes.append(note)
     yield heading(3, messages.text("report.section.notes"))
-    if notes:
-        yield bullets(note_text(note, messages) for note in notes)
+    if source.notes:
+        yield bullets(note_text(note, messages) for note in source.notes)
     else:
         yield paragraph(messages.text("report.files.no_notes"))
 
