@@ -180,7 +180,14 @@ class Analysis:
         read = [self._table(name) for name in TABLE_KINDS]
         own = [note for table in read if isinstance(table, Table) for note in table.notes]
         failed = [note for name in ("metadata", *TABLE_KINDS) for note in self._file_notes.get(name, ())]
-        return (*self.profile.notes, *self._capture_notes(), *failed, *own, *self.metrics.notes)
+        return (
+            *self.profile.notes,
+            *self._capture_notes(),
+            *failed,
+            *own,
+            *self.metrics.notes,
+            *self._trace_notes(),
+        )
 
     @property
     def damaged(self) -> bool:
@@ -275,6 +282,14 @@ class Analysis:
         if isinstance(apis, Missing):
             return apis
         return find_host(apis, self.iterations, self.metrics.dispatch_bound)
+
+    def _trace_notes(self) -> tuple[Note, ...]:
+        """Backward events lie in the trace, so a run without gradient operators may train all the same."""
+        trace = next((kind for kind in ("trace_view", "kineto_trace") if kind in self.capture.files), None)
+        if trace is None or self.scenario.scenario == "training":
+            return ()
+        shown = display_path(self.capture.files[trace].parts[0], self.profile.root)
+        return (Note("scenario_without_trace", {}, shown),)
 
     def _capture_notes(self) -> tuple[Note, ...]:
         captures = self.profile.captures

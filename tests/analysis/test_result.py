@@ -118,6 +118,14 @@ def test_a_broken_metadata_file_is_noted_once(training: Path) -> None:
     assert [note.kind for note in analysis.notes if note.damage] == ["file_unreadable"]
 
 
+def test_a_trace_that_is_not_read_is_named_where_it_could_settle_the_scenario(training: Path) -> None:
+    analysis = analyse(training)
+    assert analysis.scenario.scenario == "inference"
+    assert "scenario_without_trace" in [note.kind for note in analysis.notes]
+    output(training, "trace_view.json").unlink()
+    assert "scenario_without_trace" not in [note.kind for note in analyse(training).notes]
+
+
 def test_the_user_s_chip_gives_the_cores(training: Path) -> None:
     from analysis.options import Options
 
