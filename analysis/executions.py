@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from analysis.operator_groups import RATIOS, communication_kind, compute_rows, shape_table
+from analysis.operator_groups import RATIOS, communication_kind
 from analysis.operator_problems import problem_rule
 
 if TYPE_CHECKING:
@@ -91,14 +91,3 @@ def executions(kernels: pl.DataFrame, selection: KernelSelection) -> pl.DataFram
     )
     # Files are written by start, so that a million rows seldom need to be moved.
     return found if found["start_ns"].is_sorted() else found.sort("start_ns", "row")
-
-
-def shape_groups(kernels: pl.DataFrame, op_type: Choice = ANY, core_type: Choice = ANY) -> pl.DataFrame:
-    """The (input shapes, input dtypes) groups of one operator type, between the type and its kernels.
-
-    Returns:
-        The columns of ``Operators.top``; shares are of all compute time in ``kernels``.
-    """
-    compute = compute_rows(kernels)
-    chosen = KernelSelection(op_type=op_type, core_type=core_type)
-    return shape_table(compute.filter(*chosen.conditions()), int(compute["duration_ns"].sum()))

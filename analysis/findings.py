@@ -172,10 +172,12 @@ def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> 
             continue
         stake_ns = (extra.total_ns or 0) // count
         yield Finding(
-            severity=_weight(stake_ns, metrics),
+            # What these are about is known, what can be won is not.
+            severity=LOOK,
             kind=f"extra_{extra.kind}",
             pane="operators",
             view="type",
+            filter=_EXTRA_FILTERS.get(extra.kind),
             values={
                 "count": _calls_text(extra),
                 "time": time_text(stake_ns),
@@ -195,7 +197,7 @@ def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> 
             severity=severity,
             kind=f"cores_{use.verdict}",
             pane="operators",
-            view="top",
+            view="core",
             values={
                 "kind": use.kind.upper(),
                 "used": count_text(max(used for used in (use.max_block_num, use.max_mix_block_num) if used)),
@@ -208,6 +210,10 @@ def _iterations_of(operators: Operators, metrics: CoreMetrics) -> int:
     """What the totals of the operator tables divide by."""
     iterations = metrics.iterations
     return iterations.in_kernels if operators.source == "kernels" else iterations.recorded
+
+
+_EXTRA_FILTERS: Final = {"short_vector_kernels": "VECTOR", "matmul_hf32_off": "MatMul"}
+"""Text that narrows the operator types to those an extra is about, where one text does."""
 
 
 def _calls_text(extra: Extra) -> str:
@@ -304,7 +310,7 @@ def _scenario_findings(scenario: Scenario, metrics: CoreMetrics) -> Iterator[Fin
     if scenario.scenario == "unknown":
         yield Finding(UNKNOWN, "scenario_unknown", "files", "missing")
     if scenario.dynamic_shape:
-        yield Finding(LOOK, "dynamic_shape", "operators", "top")
+        yield Finding(LOOK, "dynamic_shape", "overview", "numbers")
     if scenario.fusion.enabled:
         yield Finding(
             FINE,
@@ -317,7 +323,7 @@ def _scenario_findings(scenario: Scenario, metrics: CoreMetrics) -> Iterator[Fin
             },
         )
     elif scenario.fusion.enabled is False:
-        yield Finding(LOOK, "fusion_off", "operators", "type")
+        yield Finding(LOOK, "fusion_off", "overview", "numbers")
     if metrics.iterations.excluded_first_ns is not None:
         yield Finding(
             FINE,
@@ -343,7 +349,7 @@ def _quality_findings(source: ReportSource) -> Iterator[Finding]:
         values: dict[str, Value] = {"count": len(failed), "file": failed[0]}
         yield Finding(ACTION, "unreadable_files", "files", "found", values)
     elif source.damaged:
-        yield Finding(LOOK, "damaged_input", "files", "found")
+        yield Finding(ACTION, "damaged_input", "files", "found")
     for check in source.metrics.checks:
         if not check.agrees:
             yield Finding(

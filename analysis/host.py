@@ -64,6 +64,8 @@ class Host:
     """Build and load APIs, which do not recur per iteration."""
     verdicts: tuple[Verdict, ...]
     """stream_sync, short_launches; without the ones whose levels were not collected."""
+    includes_compile: bool = False
+    """True if the totals hold a compile iteration, which the file cannot tell apart."""
 
 
 def find_host(api_statistic: Table, iterations: Iterations, dispatch_bound: bool | None) -> Host:
@@ -87,6 +89,7 @@ def find_host(api_statistic: Table, iterations: Iterations, dispatch_bound: bool
             *_stream_sync(apis, rules["stream_sync"], iterations),
             *_short_launches(apis, rules["short_launches"], iterations, dispatch_bound),
         ),
+        includes_compile=iterations.excluded_first_ns is not None,
     )
 
 

@@ -320,9 +320,10 @@ def _throughput(
         return None
     training = scenario.scenario == "training"
     per_second = (1 if training else options.instances or 1) * 1_000_000_000 / whole_ns
+    by_step = training or headline[0] == "step"
     if options.batch_size is not None:
         return Throughput(options.batch_size * per_second, "samples_per_s")
-    return Throughput(per_second, "steps_per_s" if training else "iterations_per_s")
+    return Throughput(per_second, "steps_per_s" if by_step else "iterations_per_s")
 
 
 def _instance_room(

@@ -153,7 +153,7 @@ def communication_kind(kernels: pl.DataFrame) -> pl.DataFrame:
     return named.with_columns(pl.coalesce("op_type", "kind").alias("op_type")).drop("kind")
 
 
-def shape_table(compute: pl.DataFrame, whole_ns: int) -> pl.DataFrame:
+def shape_tables(compute: pl.DataFrame, whole_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute kernels by (op_type, input_shapes, input_dtypes), the longest total first (spec O2).
 
     Rows without a type (Level0) are told apart by kernel name instead.
@@ -163,7 +163,7 @@ def shape_table(compute: pl.DataFrame, whole_ns: int) -> pl.DataFrame:
         whole_ns: What shares are of: the time of all compute kernels.
 
     Returns:
-        The columns of ``Operators.top``.
+        ``Operators.top`` and ``Operators.shapes``, which tells its rows apart by core type.
     """
     measured = [column for column in RATIOS if compute[column].null_count() < compute.height]
     typed = compute["op_type"].null_count() == 0
@@ -182,28 +182,35 @@ def shape_table(compute: pl.DataFrame, whole_ns: int) -> pl.DataFrame:
             *sums,
         )
         .with_columns(pl.col(*_SHAPE_KEYS, "core_type").cast(pl.String))
+        .collect(engine="streaming")
     )
     added = [column for part in measured for column in (part, part + _WEIGHT)]
-    grouped = by_core.group_by(*_SHAPE_KEYS).agg(
+    merged = by_core.group_by(*_SHAPE_KEYS).agg(
         pl.col("core_type").drop_nulls().sort().str.join(", "),
         pl.col("count", "total_ns", *added).sum(),
         pl.col("max_ns", "block_num").max(),
     )
-    return (
-        grouped.select(
-            "op_type",
-            "name",
-            pl.when(pl.col("core_type") != "").then("core_type"),
-            "input_shapes",
-            "input_dtypes",
-            "count",
-            "total_ns",
-            share_of(whole_ns),
-            mean_ns().alias("avg_ns"),
-            "max_ns",
-            pl.when(pl.col("block_num") > 0).then("block_num"),
-            *[weighted_mean(c) if c in measured else pl.lit(None, pl.Float64).alias(c) for c in RATIOS],
-        )
-        .sort("total_ns", *_SHAPE_KEYS, descending=[True, *[False] * len(_SHAPE_KEYS)], nulls_last=True)
-        .collect(engine="streaming")
+    return _published_shapes(merged, measured, whole_ns), _published_shapes(by_core, measured, whole_ns)
+
+
+def _published_shapes(groups: pl.DataFrame, measured: Sequence[str], whole_ns: int) -> pl.DataFrame:
+    return groups.select(
+        "op_type",
+        "name",
+        pl.when(pl.col("core_type") != "").then("core_type"),
+        "input_shapes",
+        "input_dtypes",
+        "count",
+        "total_ns",
+        share_of(whole_ns),
+        mean_ns().alias("avg_ns"),
+        "max_ns",
+        pl.when(pl.col("block_num") > 0).then("block_num"),
+        *[weighted_mean(c) if c in measured else pl.lit(None, pl.Float64).alias(c) for c in RATIOS],
+    ).sort(
+        "total_ns",
+        *_SHAPE_KEYS,
+        "core_type",
+        descending=[True, *[False] * (len(_SHAPE_KEYS) + 1)],
+        nulls_last=True,
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.executions import ANY, KernelSelection, executions, shape_groups
 from analysis.notes import Missing
 from analysis.operator_groups import (
     communication_kind,
@@ -18,7 +17,7 @@ from analysis.operator_groups import (
     in_iterations,
     mean_ns,
     published,
-    shape_table,
+    shape_tables,
     share_of,
     with_role,
 )
@@ -28,17 +27,6 @@ if TYPE_CHECKING:
     from analysis.iterations import Iterations
     from analysis.profile.metadata import Cores
     from analysis.profile.tables import Table
-
-__all__ = [
-    "ANY",
-    "CoreUse",
-    "Extra",
-    "KernelSelection",
-    "Operators",
-    "executions",
-    "find_operators",
-    "shape_groups",
-]
 
 _TYPE_KEYS = ("op_type", "core_type")
 
@@ -98,6 +86,8 @@ class Operators:
     total_ns, share, avg_ns, max_ns, block_num, aic_mac_ratio, aic_vec_ratio, aic_scalar_ratio,
     aic_mte1_ratio, aic_mte2_ratio, aic_mte3_ratio, aiv_vec_ratio, aiv_scalar_ratio, aiv_mte1_ratio,
     aiv_mte2_ratio, aiv_mte3_ratio, cube_utilization_pct."""
+    shapes: pl.DataFrame | Missing
+    """The rows of ``top`` told apart by core type: what a row of ``by_type`` consists of."""
     problems: pl.DataFrame | Missing
     """problem, name, op_type, core_type, input_shapes, output_shapes, count, total_ns, share, value; total
     descending, all of them; the report prints 50."""
@@ -147,12 +137,14 @@ def _of_kernels(
     collectives = distribution(communication_kind(communication), ["op_type"], inside)
     typed = _any_known(types, "op_type")
     cored = _any_known(types, "core_type")
+    top, shapes = shape_tables(compute, compute_ns)
     return Operators(
         source="kernels",
         by_type=published(types, _TYPE_KEYS, iterations.in_kernels) if typed else _not_recorded("op_type"),
         by_core_type=_by_core_type(types) if cored else _not_recorded("core_type"),
         communication=published(collectives, ["op_type"], iterations.in_kernels),
-        top=shape_table(compute, compute_ns),
+        top=top,
+        shapes=shapes,
         problems=find_problems(compute, compute_ns) if cored else _not_recorded("core_type"),
         extras=_extras(types, iterations, iterations.in_kernels, kernels) if scenario == "training" else (),
         core_use=_core_use(compute, cores) if "block_num" in present else _not_recorded("block_num"),
@@ -181,6 +173,7 @@ def _of_statistic(
         by_core_type=_by_core_type(types),
         communication=published(_merged(collectives, ["op_type"]), ["op_type"], iterations.recorded),
         top=missing,
+        shapes=missing,
         problems=missing,
         extras=_extras(types, iterations, iterations.recorded, None) if scenario == "training" else (),
         core_use=missing,

@@ -117,7 +117,7 @@ class Analysis:
                 self.kernels,
                 self.op_statistic,
                 self.api_statistic,
-                frozenset(graph.kind for graph in self.profile.graphs),
+                self._graph_kinds(),
                 self.options.facts,
             ),
         )
@@ -282,6 +282,15 @@ class Analysis:
         if isinstance(apis, Missing):
             return apis
         return find_host(apis, self.iterations, self.metrics.dispatch_bound)
+
+    def _graph_kinds(self) -> frozenset[str]:
+        """Graphs that speak for this capture: named by the user, the only capture's, or in its own folder."""
+        own = bool(self.options.graphs) or len(self.profile.captures) == 1
+        return frozenset(
+            graph.kind
+            for graph in self.profile.graphs
+            if own or any(part.is_relative_to(self.capture.root) for part in graph.parts)
+        )
 
     def _trace_notes(self) -> tuple[Note, ...]:
         """Backward events lie in the trace, so a run without gradient operators may train all the same."""

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from textual.app import App, SystemCommand
+from textual.binding import Binding
 from textual.command import CommandPalette
 
 from analysis.report.messages import LANGUAGES, Messages
@@ -43,6 +44,7 @@ class ExplorerApp(App[str]):
     TITLE = "recui"
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
+    BINDINGS = [Binding("ctrl+c", "interrupt", show=False, priority=True, id="application.interrupt")]
 
     def __init__(
         self,
@@ -86,7 +88,12 @@ class ExplorerApp(App[str]):
             words = self.messages.text(f"copy.unsaved_{copied.way}")
         else:
             words = self.messages.text(f"copy.{copied.way}", {"path": str(copied.kept)})
-        self.notify(words, markup=False)
+        self.tell(words)
+
+    def tell(self, words: str, *, failed: bool = False) -> None:
+        """One notice at a time, and not for long: it covers what the user works on."""
+        self.clear_notifications()
+        self.notify(words, severity="error" if failed else "information", timeout=4, markup=False)
 
     # ------------------------------------------------------------ actions
 
@@ -97,6 +104,10 @@ class ExplorerApp(App[str]):
             self.exit()
         else:
             self.exit(str(error), return_code=2)
+
+    def action_interrupt(self) -> None:
+        """Ctrl-C ends recui as it ends any command."""
+        self.exit(return_code=130)
 
     def action_language(self) -> None:
         """Switch to the next language; place, rows and filters stay."""

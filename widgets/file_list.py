@@ -77,8 +77,10 @@ def _short_names(lines: Sequence[FileLine]) -> list[str]:
 
 
 def _story(line: FileLine, messages: Messages) -> str:
-    if line.state == "reading":
+    if line.state == "reading" and line.done_bytes:
         return _progress(line, messages)
+    if line.state == "reading":
+        return messages.text("loading.reading", {"size": f"{line.total_bytes / _MEGABYTE:,.0f} MB"})
     if line.state in ("done", "read"):
         rows = (
             messages.text("loading.read")

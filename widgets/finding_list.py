@@ -90,7 +90,7 @@ class FindingList(OptionList):
         style = self.get_component_rich_style(f"finding--{finding.severity}", partial=True)
         line = Table.grid(expand=True, padding=(0, 1, 0, 0))
         line.add_column(width=1)
-        line.add_column(ratio=1)
+        line.add_column(ratio=1, overflow="fold")
         line.add_column(no_wrap=True, justify="right")
         line.add_row(
             Text(MARKS[finding.severity], style),

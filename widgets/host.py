@@ -49,9 +49,10 @@ class HostPane(ListPane):
 
     def _draw_verdicts(self) -> None:
         verdicts = () if self._host is None else self._host.verdicts
-        text = Text("\n", no_wrap=True, overflow="ellipsis").join(
-            Text(verdict_text(verdict, self.messages)) for verdict in verdicts
-        )
+        lines = [verdict_text(verdict, self.messages) for verdict in verdicts]
+        if self._host is not None and self._host.includes_compile:
+            lines.append(f" · {self.messages.text('host.includes_compile')}")
+        text = Text("\n", no_wrap=True, overflow="ellipsis").join(map(Text, lines))
         self.query_one("#verdicts", Static).update(text)
 
     def show(self, analysis: Analysis) -> None:

@@ -213,6 +213,7 @@ class ListPane(Pane):
         level = self.top_level
         if level is not None and level.ready:
             level.filter_by(filter_text or "")
+            level.table.action_move_first()
 
     def go_back(self) -> None:
         """Drop the filter of this list, else return one level."""

@@ -62,8 +62,8 @@ class _Levels:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         operators = analysis.operators
-        top = operators if isinstance(operators, Missing) else operators.top
-        self._top = None if isinstance(top, Missing) else top
+        shapes = operators if isinstance(operators, Missing) else operators.shapes
+        self._shapes = None if isinstance(shapes, Missing) else shapes
 
     def absent(self, missing: Missing) -> Level:
         """No operator table at all."""
@@ -82,9 +82,9 @@ class _Levels:
         )
 
     def _shapes_of(self, row: Row) -> pl.DataFrame | None:
-        if self._top is None:
+        if self._shapes is None:
             return None
-        return self._top.filter(pl.col("op_type").eq_missing(row["op_type"]))
+        return self._shapes.filter(*[pl.col(key).eq_missing(row[key]) for key in ("op_type", "core_type")])
 
     def _type_story(self, row: Row, messages: Messages) -> Story:
         names = [visible(row[key]) for key in ("op_type", "core_type") if row.get(key)]
@@ -103,21 +103,25 @@ class _Levels:
         shapes = self._shapes_of(row)
         if shapes is None or shapes.is_empty():
             return None
-        return self.groups(shapes, crumb=str(row["op_type"]), hidden=("op_type",))
+        crumb = " ".join(str(row[key]) for key in ("op_type", "core_type") if row.get(key))
+        return self.groups(shapes, crumb=crumb, fixed=("op_type", "core_type"))
 
     def groups(
-        self, frame: pl.DataFrame | Missing, crumb: str | None = None, hidden: tuple[str, ...] = ()
+        self, frame: pl.DataFrame | Missing, crumb: str | None = None, fixed: tuple[str, ...] = ()
     ) -> Level:
-        """Operators by shape: all of them, or those of one type."""
+        """Operators by shape: all of them, or those of one type and core, which are then ``fixed``."""
         found = arranged(TOP, frame, "op_type", "name", "input_shapes", *_FIRST_NUMBERS)
-        columns = tuple(column for column in found if column.key not in hidden)
+        columns = tuple(column for column in found if column.key not in fixed)
         return Level(
             crumb=lambda messages: messages.text("view.operators.top") if crumb is None else visible(crumb),
             columns=columns,
             frame=frame,
             story=lambda row, messages: Story(_title(row), exact_pairs(TOP, row, messages)),
             opens=lambda row: self._executions(
-                row, ("op_type", "input_shapes", "input_dtypes") if row.get("op_type") else ("name",)
+                row,
+                (*(fixed or ("op_type",)), "input_shapes", "input_dtypes")
+                if row.get("op_type")
+                else ("name",),
             ),
             identity=("op_type", "name", "input_shapes", "input_dtypes"),
             sort=_BY_TOTAL,
@@ -187,7 +191,16 @@ class _Levels:
 _CRUMB_KEYS = ("name", "core_type", "input_shapes")
 _CRUMB_CELLS = 28
 _FIRST_NUMBERS = ("count", "total_ns", "share", "avg_ns", "max_ns")
-_FIRST_OF_EXECUTIONS = ("step", "offset_ns", "duration_ns", "wait_ns", "stream", "block_num", "input_shapes")
+_FIRST_OF_EXECUTIONS = (
+    "op_type",
+    "step",
+    "offset_ns",
+    "duration_ns",
+    "wait_ns",
+    "stream",
+    "block_num",
+    "input_shapes",
+)
 _BY_TOTAL = Sort("total_ns", descending=True)
 
 

@@ -147,10 +147,13 @@ class OverviewPane(Pane):
     def _files_line(self, analysis: Analysis) -> str:
         found = sum(entry.state != "failed" for entry in analysis.files)
         missing = [entry.kind for entry in analysis.missing]
+        failed = len(analysis.files) - found
+        unreadable = self.messages.text("overview.files_failed", {"failed": failed}) if failed else ""
         if not missing:
-            return self.messages.text("overview.files_all", {"found": found})
+            return self.messages.text("overview.files_all", {"found": found}) + unreadable
         names = ", ".join(missing)
-        return self.messages.text("overview.files", {"found": found, "missing": len(missing), "names": names})
+        values = {"found": found, "missing": len(missing), "names": names}
+        return self.messages.text("overview.files", values) + unreadable
 
     # ----------------------------------------------------- asked by the frame
 

@@ -37,9 +37,9 @@ _TYPICAL: dict[Kind, int] = {"time": 7, "share": 6, "ratio": 6, "percent": 6}
 
 
 def measured_layout(demands: Sequence[Demand], columns: Sequence[Column], width: int) -> Layout:
-    """Places of the columns; those up to the first text column stay when the others scroll."""
+    """Places of the columns; a name at the left, or behind one number, stays when the others scroll."""
     texts = [index for index, column in enumerate(columns) if column.kind in TEXT_KINDS]
-    return place_columns(demands, texts[0] + 1 if texts else 0, width)
+    return place_columns(demands, texts[0] + 1 if texts and texts[0] <= 1 else 0, width)
 
 
 @dataclass(frozen=True, slots=True)

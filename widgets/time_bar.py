@@ -91,6 +91,7 @@ def time_bar(metrics: CoreMetrics, step: Mapping[str, Any] | None, messages: Mes
     if step is not None:
         title = messages.text("headline.step", {"time": time_text(step["wall_ns"])})
         parts = tuple((messages.text(f"bar.{key}"), int(step[column])) for key, column in _PARTS)
+        below = messages.text("bar.below_mean", {"below": below}) if below else ""
         return TimeBar(title, parts, messages.text("bar.step", {"step": step["step"]}), below)
     parts = tuple(
         (messages.text(f"bar.{key}"), int(getattr(decomposition, column))) for key, column in _PARTS

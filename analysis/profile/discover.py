@@ -90,7 +90,8 @@ class Profile:
         for capture in self.captures:
             if capture.rank == rank:
                 return capture
-        ranks = ", ".join(str(capture.rank) for capture in self.captures if capture.rank is not None)
+        known = sorted({capture.rank for capture in self.captures if capture.rank is not None})
+        ranks = ", ".join(map(str, known))
         msg = f"no rank {rank} in {self.root}; ranks there: {ranks or 'none is named'}"
         raise UsageError(msg)
 

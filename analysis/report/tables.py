@@ -97,6 +97,8 @@ EXECUTIONS = columns(
     "input_shapes",
     "input_dtypes",
     "output_shapes",
+    "op_type",
+    "name",
     *RATIOS,
 )
 

@@ -95,9 +95,7 @@ class DialogActions(Screen[None]):
         from recui.screens.exporting import export
 
         worked, words = export(analysis, output, messages)
-        self.app.call_from_thread(
-            self.notify, words, severity="information" if worked else "error", markup=False
-        )
+        self.app.call_from_thread(self.explorer.tell, words, failed=not worked)
 
     def action_rank(self) -> None:
         """Choose another capture of this profile."""
@@ -128,7 +126,7 @@ class DialogActions(Screen[None]):
                 self.explorer.open_request(Request(path, self.request.options))
             else:
                 words = self.messages.text("open.absent", {"path": str(path)})
-                self.notify(words, severity="error", markup=False)
+                self.explorer.tell(words, failed=True)
 
         title, prompt = self.messages.text("open.title"), self.messages.text("open.prompt")
         self.app.push_screen(PromptDialog(title, prompt, str(self.request.path)), open_profile)

@@ -49,7 +49,7 @@ class ExplorerScreen(DialogActions):
     """One opened profile. A request for another path or rank opens a new screen."""
 
     BINDINGS = screen_bindings()
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (130, "-broad")]
     AUTO_FOCUS = None
 
     def __init__(self, request: Request, messages: Messages) -> None:

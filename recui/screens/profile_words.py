@@ -26,20 +26,23 @@ def word(messages: Messages, key: str, code: str) -> str:
 def header_words(analysis: Analysis, sections: frozenset[str], messages: Messages) -> tuple[str, str, str]:
     """Name, facts and number of the header line, as far as the sections that are there tell."""
     facts = []
-    capture, count = analysis.capture, len(analysis.profile.captures)
-    if capture.rank is not None:
+    capture, captures = analysis.capture, analysis.profile.captures
+    count = len(captures)
+    if count > 1 and [other.rank for other in captures].count(capture.rank) > 1:
+        facts.append(visible(capture.name))
+    elif capture.rank is not None:
         key = "header.rank" if count == 1 else "header.rank_of"
         facts.append(messages.text(key, {"rank": capture.rank, "count": count}))
     elif capture.device is not None:
         facts.append(messages.text("header.device", {"device": capture.device}))
-    elif count > 1:
-        facts.append(visible(capture.name))
     if "scenario" in sections:
         facts += _scenario_words(analysis.scenario, messages)
     number = ""
     if "metrics" in sections and analysis.metrics.headline is not None:
         name, value = analysis.metrics.headline
         number = messages.text(f"header.{name}", {"time": time_text(value.value_ns)})
+        if analysis.metrics.iterations.estimated:
+            number = messages.text("header.estimated", {"number": number})
     return analysis.profile.name, " · ".join(facts), number
 
 

@@ -211,6 +211,7 @@ def operator_tables(name: str = "MatMulV2", shapes: str = "4096,512;512,1024", r
         by_core_type=frame(CORE_SCHEMA, group),
         communication=frame(COMMUNICATION_SCHEMA, {"op_type": name, **times}),
         top=frame(TOP_SCHEMA, *[group] * rows),
+        shapes=frame(TOP_SCHEMA, *[group] * rows),
         problems=frame(
             PROBLEM_SCHEMA,
             *[{**problem, "problem": "aic_scalar", "value": 0.5}] * rows,
@@ -423,6 +424,7 @@ def level0_source() -> Source:
             by_core_type=missing,
             communication=frame(COMMUNICATION_SCHEMA),
             top=bare,
+            shapes=bare,
             problems=missing,
             extras=(),
             core_use=missing,

@@ -114,6 +114,7 @@ def test_without_a_headline_nothing_needs_action() -> None:
         op_time=NamedTime(1_000, "kernels"),
     )
     source = replace(full_source(), metrics=metrics, host=Missing(("api_statistic",), "api"), files=())
+    source = replace(source, damaged=False)
     assert all(finding.severity != "action" for finding in find_findings(source))
 
 

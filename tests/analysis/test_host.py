@@ -135,6 +135,8 @@ class TestCompileIteration:
     def test_totals_divide_by_all_recorded_iterations(self) -> None:
         found = find_host(statistic(("model", "ModelExecute", 4, 400)), iterations(3, excluded=99), None)
         assert found.apis["per_iteration_ns"].to_list() == [100_000]
+        assert found.includes_compile
+        assert not host(*INFERENCE).includes_compile
 
 
 class TestUnknownIterations:

@@ -12,16 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.datafile import load_toml
+from analysis.executions import KernelSelection, executions
 from analysis.iterations import Iterations
 from analysis.notes import Missing
 from analysis.operators import (
     CoreUse,
     Extra,
-    KernelSelection,
     Operators,
-    executions,
     find_operators,
-    shape_groups,
 )
 from analysis.profile.discover import SourceFile
 from analysis.profile.metadata import Cores
@@ -304,7 +302,18 @@ class TestTop:
 
     def test_shares_of_one_types_shapes_are_of_all_compute_time(self) -> None:
         rows = kernels(kernel("Mul", "AI_CORE", 25, input_shapes="1"), kernel("Add", "AI_CORE", 75))
-        assert shape_groups(rows, "Mul", "AI_CORE").select("input_shapes", "share").rows() == [("1", 0.25)]
+        shapes = table(operators(rows).shapes).filter(pl.col("op_type") == "Mul")
+        assert shapes.select("input_shapes", "core_type", "share").rows() == [("1", "AI_CORE", 0.25)]
+
+    def test_shapes_of_a_type_on_two_cores_add_up_to_its_rows(self) -> None:
+        rows = kernels(
+            kernel("MatMulV2", "AI_CORE", 30, input_shapes="1"),
+            kernel("MatMulV2", "MIX_AIC", 5, input_shapes="1"),
+        )
+        found = operators(rows)
+        assert table(found.top)["core_type"].to_list() == ["AI_CORE, MIX_AIC"]
+        totals = table(found.shapes).select("core_type", "total_ns").rows()
+        assert totals == table(found.by_type).select("core_type", "total_ns").rows()
 
 
 ABOVE, UNDER = 0.301, 0.299

@@ -148,7 +148,7 @@ async def test_damaged_file_leaves_the_other_panes_working(training: Path, tmp_p
     shutil.copytree(training, folder)
     (folder / "ASCEND_PROFILER_OUTPUT" / "api_statistic.csv").write_bytes(b"\x00\x01\x02")
     async with explorer(folder) as (screen, pilot):
-        assert "files cannot be read" in screen_text(pilot)
+        assert "files that cannot be read: 1" in screen_text(pilot)
         await press(pilot, "3")
         assert "could not be read" in screen_text(pilot)
         await press(pilot, "2")

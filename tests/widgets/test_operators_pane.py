@@ -88,7 +88,7 @@ async def test_detail_tells_the_shape_groups_of_the_type() -> None:
 async def test_type_opens_shapes_and_shapes_open_kernels_by_start() -> None:
     async with shown(pane(), source()) as (operators, pilot):
         await do(pilot, operators, "open_row")
-        assert operators.trail() == ("Operators", "by type", "MatMulV2")
+        assert operators.trail() == ("Operators", "by type", "MatMulV2 MIX_AIC")
         await do(pilot, operators, "open_row")
         table = operators.table()
         assert table is not None
@@ -138,7 +138,7 @@ async def test_every_list_keeps_its_own_place() -> None:
         await do(pilot, operators, "open_row", "next_view")
         assert operators.trail() == ("Operators", "by shape")
         await do(pilot, operators, "previous_view")
-        assert operators.trail() == ("Operators", "by type", "MatMulV2")
+        assert operators.trail() == ("Operators", "by type", "MatMulV2 MIX_AIC")
 
 
 async def test_executions_cannot_be_opened_further() -> None:
@@ -175,7 +175,9 @@ async def test_types_of_op_statistic_alone_show_their_numbers_and_open_nothing()
     base = full_source()
     assert not isinstance(base.operators, Missing)
     absent = Missing(("kernel_details",), "level1")
-    operators_only = replace(base, operators=replace(base.operators, top=absent, problems=absent))
+    operators_only = replace(
+        base, operators=replace(base.operators, top=absent, shapes=absent, problems=absent)
+    )
     async with shown(pane(), with_kernels(operators_only, absent)) as (operators, pilot):
         assert "10.000" in text_of(pilot)
         assert not operators.allows("open_row")
@@ -188,7 +190,7 @@ async def test_language_switch_keeps_view_level_and_row() -> None:
         operators.relabel(catalogue("zh"))
         await settle(pilot)
         assert operators.table() is before
-        assert operators.trail() == ("算子", "按类型", "MatMulV2")
+        assert operators.trail() == ("算子", "按类型", "MatMulV2 MIX_AIC")
         assert "按形状" in text_of(pilot)
 
 

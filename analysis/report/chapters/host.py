@@ -51,6 +51,8 @@ def _lead(host: Host, messages: Messages) -> Iterator[str]:
             },
         )
     yield messages.text("host.nested")
+    if host.includes_compile:
+        yield messages.text("host.includes_compile")
 
 
 def _top(host: Host, messages: Messages) -> Iterator[str]:
