@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from analysis.findings import Finding
+    from analysis.notes import Value
     from analysis.report.messages import Messages
     from analysis.result import Analysis
 
@@ -152,7 +153,7 @@ class OverviewPane(Pane):
         if not missing:
             return self.messages.text("overview.files_all", {"found": found}) + unreadable
         names = ", ".join(missing)
-        values = {"found": found, "missing": len(missing), "names": names}
+        values: dict[str, Value] = {"found": found, "missing": len(missing), "names": names}
         return self.messages.text("overview.files", values) + unreadable
 
     # ----------------------------------------------------- asked by the frame
