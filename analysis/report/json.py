@@ -198,6 +198,7 @@ def _core_metrics(metrics: CoreMetrics, messages: Messages) -> Object:
         "step_us": _named_time(metrics.step),
         "op_time_us": _named_time(metrics.op_time),
         "op_share": _fraction(metrics.op_share),
+        "op_share_of": metrics.op_share_of,
         "dispatch_bound": metrics.dispatch_bound,
         "step_trace": None if isinstance(metrics.step_trace, Missing) else _decomposition(metrics.step_trace),
         "steps": None if isinstance(metrics.steps, Missing) else [*_steps(metrics.steps)],
@@ -334,6 +335,7 @@ def _host(host: Host) -> Object:
     return {
         "apis": _table(host.top, _API_COLUMNS),
         "api_rows": host.apis.height,
+        "includes_compile": host.includes_compile,
         "watched": _table(host.watched, _API_COLUMNS),
         "one_off": _table(host.one_off, _API_COLUMNS),
         "verdicts": [
