@@ -235,9 +235,15 @@ class Analysis:
         started = time.monotonic()
         size = source.size
         self._progress(FileProgress(source.kind, shown, "reading", 0, size))
+
+        def advance(done: int) -> None:
+            if self._cancelled():
+                raise CancelledError
+            self._progress(FileProgress(source.kind, shown, "reading", min(done, size), size))
+
         try:
             table = read_table(
-                name, source, root=self.profile.root, device=self.capture.device, cancelled=self._cancelled
+                name, source, root=self.profile.root, device=self.capture.device, advance=advance
             )
         except UnreadableFileError:
             self._progress(FileProgress(source.kind, shown, "failed", 0, size))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.errors import CancelledError, MissingColumnError
+from analysis.errors import MissingColumnError
 from analysis.notes import Note
 from analysis.profile.columns import FoundColumn, TableSpec, find_columns, table_spec
 from analysis.profile.csv_file import ROW, CsvText, Damage
-from analysis.progress import Cancelled, never_cancelled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from analysis.profile.discover import SourceFile
@@ -54,7 +54,7 @@ def read_table(
     *,
     root: Path,
     device: int | None = None,
-    cancelled: Cancelled = never_cancelled,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> Table:
     """Read all slices of ``source`` as the table ``name`` of columns.toml.
 
@@ -63,20 +63,20 @@ def read_table(
         source: The logical file.
         root: What paths in notes are relative to.
         device: Keep only this Device_id (rows without one stay).
-        cancelled: Asked before each slice.
+        advance: Told how many bytes are done, every 32 MiB; it may raise to stop the work.
 
     Raises:
         UnreadableFileError: A slice cannot be read, or lacks a required column.
-        CancelledError: ``cancelled`` said so.
     """
     spec = table_spec(name)
     frames: list[pl.DataFrame] = []
     notes: list[Note] = []
     present: set[str] = set()
+    before = 0
     for path in source.parts:
-        if cancelled():
-            raise CancelledError
-        frame, found, slice_notes = _read_slice(spec, path, display_path(path, root))
+        shown = display_path(path, root)
+        frame, found, slice_notes = _read_slice(spec, path, shown, _after(before, advance))
+        before += path.stat().st_size
         present.update(column.spec.name for column in found)
         notes.extend(slice_notes)
         frames.append(frame.with_columns(pl.col(ROW) + sum(part.height for part in frames)))
@@ -90,13 +90,18 @@ def read_table(
     return Table(frame, frozenset(present), display_path(source.parts[0], root), tuple(notes))
 
 
+def _after(before: int, advance: Callable[[int], None]) -> Callable[[int], None]:
+    """``advance`` for a slice that begins when ``before`` bytes are done."""
+    return lambda done: advance(before + done)
+
+
 def display_path(path: Path, root: Path) -> str:
     """``path`` relative to the profile, or its name where it lies outside."""
     return str(path.relative_to(root)) if path.is_relative_to(root) and path != root else path.name
 
 
 def _read_slice(
-    spec: TableSpec, path: Path, shown: str
+    spec: TableSpec, path: Path, shown: str, advance: Callable[[int], None]
 ) -> tuple[pl.DataFrame, tuple[FoundColumn, ...], list[Note]]:
     text = CsvText.open(path)
     found = find_columns(spec, text.header)
@@ -104,7 +109,7 @@ def _read_slice(
     for column in spec.columns:
         if column.required and column.name not in names:
             raise MissingColumnError(path, column.title, text.header)
-    frame, damage = text.collect(lambda rows: _clean(rows, spec, found))
+    frame, damage = text.collect(lambda rows: _clean(rows, spec, found), advance)
     notes = [_damage_note(damage, shown)] if damage else []
     if text.unfinished:
         frame, unfinished = _without_last_cell(frame, text, found)
@@ -205,13 +210,8 @@ def _spreadsheet_note(text: CsvText, found: tuple[FoundColumn, ...], shown: str)
     start = next((column for column in found if column.spec.name in {"start_ns", "iteration_end_ns"}), None)
     if start is None:
         return []
-    head, _ = text.collect(lambda rows: rows.select(pl.col(str(start.position))).head(64))
-    cells = head.to_series().cast(pl.String).str.to_uppercase()
-    return (
-        [Note("spreadsheet_times", {}, shown, 2, damage=True)]
-        if cells.str.contains("E+", literal=True).any()
-        else []
-    )
+    cell = text.first_row[start.position] if start.position < len(text.first_row) else ""
+    return [Note("spreadsheet_times", {}, shown, 2, damage=True)] if "E+" in cell.upper() else []
 
 
 def _roles(frame: pl.DataFrame) -> pl.Expr:

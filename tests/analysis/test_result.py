@@ -54,7 +54,8 @@ def test_each_file_is_read_once(training: Path) -> None:
 def test_progress_tells_rows_and_bytes(training: Path) -> None:
     seen: list[FileProgress] = []
     assert isinstance(analyse(training, progress=seen.append).kernels, Table)
-    begin, end = seen
+    begin, *between, end = seen
+    assert [event.state for event in between] == ["reading"]
     size = output(training, "kernel_details.csv").stat().st_size
     assert (begin.state, begin.done_bytes, begin.total_bytes) == ("reading", 0, size)
     assert (end.state, end.done_bytes, end.rows) == ("done", size, 13)

@@ -280,8 +280,29 @@ def test_a_broken_gzip_is_refused(tmp_path: Path) -> None:
         kernels(tmp_path, packed[: len(packed) // 2], "kernel_details.csv.gz")
 
 
-def test_cancel_is_asked_before_each_slice(tmp_path: Path) -> None:
+def test_whoever_is_told_of_progress_may_stop_the_work(tmp_path: Path) -> None:
     file = tmp_path / "kernel_details.csv"
     file.write_text(f"{HEADER}\n{ROW}\n")
+
+    def stop(done: int) -> None:
+        assert done == len(ROW) + 1
+        raise CancelledError
+
     with pytest.raises(CancelledError):
-        read_table("kernels", SourceFile("kernel_details", (file,)), root=tmp_path, cancelled=lambda: True)
+        read_table("kernels", SourceFile("kernel_details", (file,)), root=tmp_path, advance=stop)
+
+
+@pytest.mark.parametrize("piece", [1, 90, 500])
+def test_reading_in_pieces_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    lines = [ROW.replace("7,0", f"{step},0") for step in range(20)]
+    lines[11] = lines[11].replace("aclnnMatmul", 'acl"nnMatmul')
+    lines[15] = ""
+    text = "\r\n".join([HEADER, *lines, ""])
+    whole = kernels(tmp_path, text)
+    monkeypatch.setattr("analysis.profile.csv_file._PIECE", piece)
+    pieces = kernels(tmp_path, text)
+    assert pieces.frame.equals(whole.frame)
+    assert pieces.notes == whole.notes
+    assert whole.notes[0].line == 13
