@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import statistics
 import subprocess
 import sys
@@ -30,13 +29,25 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# A process takes over the peak memory of the one it was forked from, and pytest's may be large by now; so
+# a small process in between starts the command and measures it.
+LAUNCHER = """
+import os, subprocess, sys, time
+began = time.perf_counter()
+process = subprocess.Popen([sys.executable, "-m", "recui", *sys.argv[1:]], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(time.perf_counter() - began, usage.ru_maxrss * 1024, status)
+"""
+
+
 def run(*arguments: str) -> tuple[float, int]:
     """Seconds and peak RSS in bytes of one command."""
-    began = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "recui", *arguments], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0
-    return time.perf_counter() - began, usage.ru_maxrss * 1024
+    command = [sys.executable, "-c", LAUNCHER, *arguments]
+    seconds, memory, status = subprocess.run(
+        command, check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert int(status) == 0
+    return float(seconds), int(memory)
 
 
 def plain_csv(file: Path) -> float:
