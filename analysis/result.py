@@ -25,7 +25,7 @@ from analysis.operators import Operators, find_operators
 from analysis.options import Options
 from analysis.profile.kinds import kinds
 from analysis.profile.metadata import Cores, Metadata, read_metadata
-from analysis.profile.tables import Table, display_path, read_table
+from analysis.profile.tables import Table, display_path, of_one_device, read_table
 from analysis.progress import Cancelled, FileProgress, Progress, ignore_progress, never_cancelled
 from analysis.scenario import Scenario, find_scenario
 
@@ -248,6 +248,8 @@ class Analysis:
         except UnreadableFileError:
             self._progress(FileProgress(source.kind, shown, "failed", 0, size))
             raise
+        if self.capture.device is None:
+            table = of_one_device(table)
         seconds = time.monotonic() - started
         self._progress(FileProgress(source.kind, shown, "done", size, size, table.frame.height, seconds))
         return table

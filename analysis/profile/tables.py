@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -88,6 +88,22 @@ def read_table(
     is_kernels = name == "kernels"
     frame = frame.with_columns(_roles(frame)) if is_kernels else _with_aliases(name, frame).drop(ROW)
     return Table(frame, frozenset(present), display_path(source.parts[0], root), tuple(notes))
+
+
+def of_one_device(table: Table) -> Table:
+    """A table that names several devices, reduced to the lowest of them; a note names the others.
+
+    For captures that are not split by device because their small files name one only (spec L2: devices are
+    never mixed).
+    """
+    if table.frame.schema["device_id"] != pl.Int64:
+        return table
+    first, *others = table.frame["device_id"].drop_nulls().unique().sort().to_list() or [None]
+    if not others:
+        return table
+    values = {"used": first, "others": ", ".join(map(str, others))}
+    rows = table.frame.filter((pl.col("device_id") == first) | pl.col("device_id").is_null())
+    return replace(table, frame=rows, notes=(*table.notes, Note("other_devices", values, table.file)))
 
 
 def _after(before: int, advance: Callable[[int], None]) -> Callable[[int], None]:

@@ -142,6 +142,18 @@ def test_devices_of_one_file_are_never_mixed() -> None:
         assert kernels.frame["start_ns"].to_list() == [start]
 
 
+def test_a_second_device_in_a_capture_of_one_rank_is_left_out_and_named(training: Path) -> None:
+    file = output(training, "kernel_details.csv")
+    lines = file.read_text().splitlines()
+    other = lines[1].replace("10,0,", "10,1,", 1)
+    file.write_text("\n".join([*lines, other, ""]))
+    analysis = analyse(training)
+    assert isinstance(analysis.kernels, Table)
+    assert analysis.kernels.frame.height == 13
+    (note,) = (note for note in analysis.notes if note.kind == "other_devices")
+    assert note.values == {"used": 0, "others": "1"}
+
+
 def test_slices_are_one_file_in_the_list() -> None:
     analysis = analyse(EXAMPLES / "layouts" / "sliced")
     assert isinstance(analysis.kernels, Table)
