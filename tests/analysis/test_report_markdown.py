@@ -293,3 +293,13 @@ def test_every_table_has_a_title_for_each_column():
     for columns in TABLES.values():
         assert len({column.key for column in columns}) == len(columns)
         assert all(column.title in ENGLISH for column in columns)
+
+
+@pytest.mark.parametrize("cut", [None, 5_000])
+def test_fused_operators_say_that_they_count_the_compile_iteration(cut: int | None):
+    source = full_source()
+    iterations = replace(source.metrics.iterations, excluded_first_ns=cut, excluded_until_ns=cut)
+    source = replace(source, metrics=replace(source.metrics, iterations=iterations))
+    assert source.scenario.fusion.kinds
+    said = ENGLISH.text("report.core.fusion_with_first") in chapter(markdown_report(source, ENGLISH), 2)
+    assert said == (cut is not None)

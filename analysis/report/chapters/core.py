@@ -61,7 +61,7 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
         bullets(_judgements(source, messages)),
         heading(3, messages.text("report.section.steps")),
         *step_blocks(source, messages),
-        *_fusion(source.scenario.fusion, messages),
+        *_fusion(source.scenario.fusion, source.metrics.iterations, messages),
         heading(3, messages.text("report.section.evidence")),
         bullets(_evidence(source.scenario, messages)),
     ]
@@ -278,10 +278,13 @@ def _judgements(source: ReportSource, messages: Messages) -> Iterator[str]:
         yield f"{MARKS[None]} {messages.text(f'collect.{hint}')}"
 
 
-def _fusion(fusion: Fusion, messages: Messages) -> Iterator[str]:
+def _fusion(fusion: Fusion, iterations: Iterations, messages: Messages) -> Iterator[str]:
     if not fusion.kinds:
         return
     yield heading(3, messages.text("report.section.fusion"))
+    if iterations.kernels_cut:
+        # The tables of operators leave it out, so that the same operators have other totals there.
+        yield paragraph(messages.text("report.core.fusion_with_first"))
     yield table(
         [
             Head(messages.text("report.head.prefix")),
