@@ -298,8 +298,9 @@ def test_every_table_has_a_title_for_each_column():
 @pytest.mark.parametrize("cut", [None, 5_000])
 def test_fused_operators_say_that_they_count_the_compile_iteration(cut: int | None):
     source = full_source()
-    times = {"excluded_first_ns": cut, "excluded_until_ns": cut, "excluded_step": None}
-    iterations = replace(source.metrics.iterations, **times)
+    iterations = replace(
+        source.metrics.iterations, excluded_first_ns=cut, excluded_until_ns=cut, excluded_step=None
+    )
     source = replace(source, metrics=replace(source.metrics, iterations=iterations))
     assert source.scenario.fusion.kinds
     said = ENGLISH.text("report.core.fusion_with_first") in chapter(markdown_report(source, ENGLISH), 2)
