@@ -10,12 +10,19 @@ import polars as pl
 from analysis.datafile import load_toml
 from analysis.iterations import counted_rows, is_whole_run
 from analysis.notes import Missing, Note
+from analysis.steps import step_frame
+from analysis.trace.kernels import kernel_bars
+from analysis.trace.model import COLLECTIVE
+from analysis.trace_times import overlap_sums
 from analysis.units import percent_text, us_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from analysis.profile.communication import Communication
     from analysis.profile.tables import Table
+    from analysis.trace.model import Trace
+    from analysis.trace_times import Traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +30,8 @@ class CrossCheck:
     """Two files' numbers for the same thing, compared (spec M7)."""
 
     kind: str
-    """op_statistic_kernels, kernels_computing, op_statistic_computing: message key below ``check.``."""
+    """op_statistic_kernels, kernels_computing, op_statistic_computing, trace_computing, trace_communication,
+    trace_not_overlapped, trace_free, trace_kernels, trace_collectives: message key below ``check.``."""
     left_ns: int
     right_ns: int
     difference: float
@@ -32,13 +40,23 @@ class CrossCheck:
 
 
 def cross_checks(
-    kernels: Table | Missing, op_statistic: Table | Missing, step_trace_time: Table | Missing
+    kernels: Table | Missing,
+    op_statistic: Table | Missing,
+    step_trace_time: Table | Missing,
+    traced: Traced,
 ) -> tuple[CrossCheck, ...]:
-    """Operator time by op_statistic, by the kernels and by Computing, compared over everything recorded.
+    """The numbers that several files share, compared over everything recorded (spec M7).
 
-    Nothing is left out as a compile iteration here: op_statistic has only totals.
+    Operator time by op_statistic, by the kernels and by Computing; the bars of the trace against
+    step_trace_time, the kernel file and communication.json. Nothing is left out as a compile iteration here:
+    op_statistic has only totals.
     """
-    return tuple(_compared(kernels, op_statistic, step_trace_time))
+    return (
+        *_compared(kernels, op_statistic, step_trace_time),
+        *_overlap_compared(traced, step_trace_time),
+        *_kernels_compared(traced, kernels),
+        *_collectives_compared(traced),
+    )
 
 
 def disagreements(checks: tuple[CrossCheck, ...]) -> tuple[Note, ...]:
@@ -71,8 +89,8 @@ def operator_statistics(op_statistic: Table) -> pl.DataFrame:
 
 
 def _direction(check: CrossCheck) -> str:
-    """Concurrent kernels explain only a sum that is larger than Computing."""
-    less = check.left_ns < check.right_ns and check.kind.endswith("_computing")
+    """Concurrent kernels explain only a sum of operators that is larger than Computing."""
+    less = check.left_ns < check.right_ns and check.kind in {"kernels_computing", "op_statistic_computing"}
     return "less" if less else "differ"
 
 
@@ -92,6 +110,65 @@ def _compared(
         yield _check("kernels_computing", _sum(operators["duration_ns"]), computing)
     elif statistic is not None:
         yield _check("op_statistic_computing", _sum(statistic["total_ns"]), computing)
+
+
+def _overlap_compared(traced: Traced, step_trace_time: Table | Missing) -> Iterator[CrossCheck]:
+    """The Overlap Analysis bars in the rows of step_trace_time against these rows.
+
+    Both credit a bar whole to the step in which it starts, so a row with Overlapped < 0 agrees as well.
+    """
+    if isinstance(step_trace_time, Missing) or not step_trace_time.frame.height:
+        return
+    rows = step_frame(step_trace_time)
+    sums = overlap_sums(traced, rows)
+    for column, left_ns in (sums or {}).items():
+        yield _check(f"trace_{column.removesuffix('_ns')}", left_ns, _sum(rows[column]))
+
+
+def _kernels_compared(traced: Traced, kernels: Table | Missing) -> Iterator[CrossCheck]:
+    """Compute kernels on device streams against the kernel file.
+
+    A kernel recorded in parts (FFTS+) has no bar of its own, so a trace with such parts is not compared.
+    """
+    if isinstance(traced.trace, Missing) or isinstance(kernels, Missing) or _in_parts(traced.trace):
+        return
+    bars = kernel_bars(traced.trace).select("duration_ns").collect()
+    if bars.height:
+        durations = kernels.operators("duration_ns")["duration_ns"]
+        yield _check("trace_kernels", _sum(bars["duration_ns"]), _sum(durations))
+
+
+def _in_parts(trace: Trace) -> bool:
+    parts = pl.Series(load_toml("analysis", "metrics.toml")["agreement"]["parts"], dtype=pl.Categorical)
+    return bool(trace.events.select(pl.col("task_type").is_in(parts.implode()).any()).item())
+
+
+def _collectives_compared(traced: Traced) -> Iterator[CrossCheck]:
+    """Whole operations on communication tracks against Elapse in communication.json, by name.
+
+    communication.json leaves out operations outside of every step, and repetitions of a name within a
+    graph: only names that both record equally often are compared.
+    """
+    if isinstance(traced.trace, Missing) or isinstance(traced.communication, Missing):
+        return
+    both = _by_operation(traced.trace, traced.communication)
+    if both.height:
+        yield _check("trace_collectives", _sum(both["bars_ns"]), _sum(both["elapse_ns"]))
+
+
+def _by_operation(trace: Trace, communication: Communication) -> pl.DataFrame:
+    bars = (
+        trace.scan(COLLECTIVE)
+        .group_by(pl.col("name").cast(pl.String).alias("operation"))
+        .agg(pl.len().alias("bars"), pl.col("duration_ns").sum().alias("bars_ns"))
+        .collect()
+    )
+    rows = (
+        communication.operations.drop_nulls("elapse_ns")
+        .group_by("operation")
+        .agg(pl.len().alias("rows"), pl.col("elapse_ns").sum())
+    )
+    return bars.join(rows, on="operation").filter(pl.col("bars") == pl.col("rows"))
 
 
 def _check(kind: str, left_ns: int, right_ns: int) -> CrossCheck:

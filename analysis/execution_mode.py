@@ -13,10 +13,11 @@ from analysis.fusion import families
 from analysis.notes import Evidence, Missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from analysis.fusion import FusedKind, Fusion
     from analysis.profile.tables import Table
+    from analysis.trace_evidence import TiedKernels
 
 GE_DUMP: Final = "ge_dump"
 INDUCTOR_CODE: Final = "inductor_code"
@@ -87,11 +88,22 @@ def find_mode(
     calls: EngineCalls,
     graph_kinds: frozenset[str],
     facts: Mapping[str, str],
+    tied: Callable[[], TiedKernels | None],
 ) -> Mode:
     """The execution mode by the mission's table, as corrected by rules C9-C11, C21, C22 (spec S3).
 
     In order: the user's word; fused operators, whose prefix names the compiler; ModelExecute; a dumped
-    graph; eager, if nothing speaks for a graph and every operator is an aclnn call; else unknown.
+    graph; eager, if nothing speaks for a graph and every operator is an aclnn call, or if nearly every
+    kernel is tied to a host operator of its own; else unknown.
+
+    Args:
+        kernels: Whose names are judged.
+        fusion: Fused operators among them.
+        calls: Signs of the graph engine.
+        graph_kinds: Kinds of the graph files that speak for this capture.
+        facts: What the user stated.
+        tied: Gives the kernels by who launched them, None where that cannot prove eager mode; asked last,
+            because it needs the trace.
     """
     if "mode" in facts:
         return Mode(facts["mode"], (Evidence("user_fact", {"name": "mode", "value": facts["mode"]}),))
@@ -107,7 +119,7 @@ def find_mode(
         return Mode("graph_dump", dumps)
     if lazy:
         return Mode("eager", (_prefix_evidence(_kind(fusion, "dvm_")), Evidence("lazy_fusion")))
-    return _eager_or_unknown(kernels, calls)
+    return _eager_or_unknown(kernels, calls, tied)
 
 
 def is_lazy_fusion(fusion: Fusion, facts: Mapping[str, str]) -> bool:
@@ -145,22 +157,40 @@ def _fused_mode(fusion: Fusion, calls: EngineCalls, *, lazy: bool) -> Mode | Non
     return Mode(best, (*fused_evidence(tuple(leading)), *checked))
 
 
-def _eager_or_unknown(kernels: Table | Missing, calls: EngineCalls) -> Mode:
-    """Eager needs positive signs throughout (rules C9, R4.2-9); what is short of them is listed."""
+def _eager_or_unknown(
+    kernels: Table | Missing, calls: EngineCalls, tied: Callable[[], TiedKernels | None]
+) -> Mode:
+    """Eager needs positive signs throughout (rules C9, C22, R4.2-9); what is short of them is listed."""
     if isinstance(kernels, Missing):
         return Mode("unknown", (Evidence("no_operator_names"),))
     total, without = _aclnn_test(kernels)
-    short = [*calls.evidence()]
+    engine = calls.evidence()
+    short = [*engine]
     if not total:
         short.append(Evidence("no_operator_names"))
     if without:
         short.append(Evidence("without_aclnn", {"count": without, "total": total}))
     if not calls.read and not calls.outside_graphs:
         short.append(Evidence("graph_not_excluded"))
-    if short:
+    if not short:
+        return Mode(
+            "eager", (Evidence("all_aclnn", {"count": total}), Evidence("not_fused"), _outside(calls))
+        )
+    launched = None if engine else tied()
+    if launched is None or not launched.total:
         return Mode("unknown", tuple(short))
-    outside = Evidence("no_model_execute") if calls.read else Evidence("no_graph_models")
-    return Mode("eager", (Evidence("all_aclnn", {"count": total}), Evidence("not_fused"), outside))
+    # A trace that holds only a part of the kernels proves nothing for the others.
+    all_kernels = max(launched.total, kernels.operators("name").height)
+    values = {"count": launched.tied, "total": all_kernels, "operators": launched.operators}
+    if launched.tied < _rules()["trace"]["tied_share"] * all_kernels:
+        return Mode("unknown", (*short, Evidence("not_tied", values | {"shared": launched.shared})))
+    outside = (_outside(calls),) if calls.read or calls.outside_graphs else ()
+    return Mode("eager", (Evidence("tied_kernels", values), Evidence("not_fused"), *outside))
+
+
+def _outside(calls: EngineCalls) -> Evidence:
+    """What rules a graph out."""
+    return Evidence("no_model_execute") if calls.read else Evidence("no_graph_models")
 
 
 def _aclnn_test(kernels: Table) -> tuple[int, int]:

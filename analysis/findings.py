@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from analysis.datafile import load_toml
+from analysis.host import host_verdicts
 from analysis.notes import Missing
 from analysis.units import UNKNOWN as UNKNOWN_TEXT
 from analysis.units import count_text, mean, percent_text, three_digits, time_text
@@ -15,7 +16,9 @@ from analysis.units import count_text, mean, percent_text, three_digits, time_te
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from analysis.copies import Copies
     from analysis.host import Host
+    from analysis.host_operators import HostOperators
     from analysis.metrics import CoreMetrics
     from analysis.notes import Value
     from analysis.operators import Extra, Operators
@@ -59,7 +62,8 @@ def find_findings(source: ReportSource) -> tuple[Finding, ...]:
         *_step_findings(source.metrics),
         *_dispatch_findings(source.metrics),
         *_operator_findings(source.operators, source.metrics),
-        *_host_findings(source.host, source.metrics),
+        *_host_findings(source.host, source.host_operators, source.metrics),
+        *_copy_findings(source.copies, source.metrics),
         *_scenario_findings(source.scenario, source.metrics),
         *_quality_findings(source),
     ]
@@ -135,9 +139,11 @@ def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
 
 def _dispatch_findings(metrics: CoreMetrics) -> Iterator[Finding]:
     if metrics.op_share is None:
-        yield Finding(UNKNOWN, "dispatch_unknown", "files", "missing")
+        timed = metrics.op_time is None and metrics.headline is not None
+        lacking = "dispatch_without_operators" if timed else "dispatch_unknown"
+        yield Finding(UNKNOWN, lacking, "files", "missing")
         return
-    gap_ns = _idle_ns(metrics)
+    gap_ns = _idle_ns(metrics) or 0
     yield Finding(
         severity=_weight(gap_ns, metrics) if metrics.dispatch_bound else FINE,
         kind="dispatch_bound" if metrics.dispatch_bound else "device_bound",
@@ -151,13 +157,16 @@ def _dispatch_findings(metrics: CoreMetrics) -> Iterator[Finding]:
     )
 
 
-def _idle_ns(metrics: CoreMetrics) -> int:
-    """Time of an iteration that the device waits for the host: Free, or what operators leave of it (GE)."""
+def _idle_ns(metrics: CoreMetrics) -> int | None:
+    """Time of an iteration that the device waits for the host: Free, or what operators leave of it (GE).
+
+    None where no file tells.
+    """
     if not isinstance(metrics.step_trace, Missing):
         return metrics.step_trace.free_ns
     whole = metrics.device_iteration or metrics.model_execute
     if whole is None or metrics.op_time is None:
-        return 0
+        return None
     return max(0, whole.value_ns - metrics.op_time.value_ns)
 
 
@@ -282,28 +291,67 @@ def _problem_finding(row: Mapping[str, Any], count: int, metrics: CoreMetrics) -
     )
 
 
-def _host_findings(host: Host | Missing, metrics: CoreMetrics) -> Iterator[Finding]:
+_FRAMEWORK_OPERATORS: Final = {
+    "aten_copy_": "aten::copy_",
+    "aten_to": "aten::to",
+    "aten_to_copy": "aten::_to_copy",
+}
+"""Verdicts on one framework operator, and its name."""
+
+
+def _host_findings(
+    host: Host | Missing, operators: HostOperators | Missing, metrics: CoreMetrics
+) -> Iterator[Finding]:
     if isinstance(host, Missing):
         yield Finding(UNKNOWN, "host_unknown", "files", "missing")
-        return
     idle_ns = _idle_ns(metrics)
-    for verdict in host.verdicts:
+    for verdict in host_verdicts(host, operators):
         if not verdict.flagged:
             continue
         # What the host does while the device works costs nothing; no more can be won than the device waits.
-        stake_ns = min(verdict.total_per_iteration_ns, idle_ns)
+        total_ns = verdict.total_per_iteration_ns
+        stake_ns = total_ns if idle_ns is None else min(total_ns, idle_ns)
         yield Finding(
             severity=_weight(stake_ns, metrics),
             kind=f"host_{verdict.kind}",
             pane="host",
-            view="calls",
+            view="operators" if verdict.kind in _FRAMEWORK_OPERATORS else "calls",
             values={
                 "calls": f"{verdict.calls_per_iteration:,.1f}",
                 "time": time_text(verdict.total_per_iteration_ns),
                 "avg": time_text(verdict.avg_ns),
             },
             stake_ns=stake_ns,
+            filter=_FRAMEWORK_OPERATORS.get(verdict.kind),
         )
+
+
+def _copy_findings(copies: Copies | Missing, metrics: CoreMetrics) -> Iterator[Finding]:
+    """What copying in each direction costs an iteration; what computing hides is not at stake."""
+    if isinstance(copies, Missing):
+        return
+    for direction in ("host_to_device", "device_to_host"):
+        for row in copies.by_direction.filter(direction=direction).iter_rows(named=True):
+            yield from _copy_finding(row, metrics)
+
+
+def _copy_finding(row: Mapping[str, Any], metrics: CoreMetrics) -> Iterator[Finding]:
+    time_ns, hidden = row["per_iteration_ns"], row["overlapped_share"]
+    if time_ns is None or not time_ns:
+        return
+    stake_ns = time_ns if hidden is None else round(time_ns * (1 - min(hidden, 1.0)))
+    yield Finding(
+        # No limit judges copies; a share of the step that would be worth acting on is worth a look.
+        severity=LOOK if _weight(stake_ns, metrics) == ACTION else FINE,
+        kind=f"copies_{row['direction']}{'' if hidden is not None else '_only'}",
+        pane="host",
+        view="copies",
+        values={
+            "time": time_text(time_ns),
+            "hidden": percent_text(hidden),
+        },
+        stake_ns=stake_ns,
+    )
 
 
 def _scenario_findings(scenario: Scenario, metrics: CoreMetrics) -> Iterator[Finding]:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analysis.datafile import load_toml
+from analysis.notes import Missing
 from analysis.units import mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from analysis.host_operators import HostOperators
     from analysis.iterations import Iterations
     from analysis.profile.tables import Table
 
@@ -90,6 +92,13 @@ def find_host(api_statistic: Table, iterations: Iterations, dispatch_bound: bool
             *_short_launches(apis, rules["short_launches"], iterations, dispatch_bound),
         ),
         includes_compile=iterations.excluded_first_ns is not None,
+    )
+
+
+def host_verdicts(*results: Host | HostOperators | Missing) -> tuple[Verdict, ...]:
+    """Every judgement of spec H3 that these results allow, in their order."""
+    return tuple(
+        verdict for result in results if not isinstance(result, Missing) for verdict in result.verdicts
     )
 
 

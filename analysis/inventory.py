@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analysis.profile.kinds import kinds
-from analysis.profile.tables import Table, display_path
+from analysis.profile.tables import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from analysis.notes import Missing, Note
+    from analysis.notes import Note
     from analysis.profile.discover import Capture, Profile, SourceFile
 
 TABLE_KINDS = {
@@ -24,6 +24,15 @@ TABLE_KINDS = {
 }
 """Tables and the kinds they are read from, the preferred kind first."""
 
+READ_KINDS = {
+    **TABLE_KINDS,
+    "trace": ("trace_view", "msprof_timeline", "kineto_trace"),
+    "communication": ("communication",),
+}
+"""Everything that is read of a capture besides its metadata, likewise."""
+
+_REPEATED = {"kernels": "passed_over.same_kernels", "trace": "passed_over.same_events"}
+
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
@@ -34,7 +43,7 @@ class FileEntry:
     """Relative to the profile; of a file in slices the first, with the number of the others."""
     size: int
     rows: int | None
-    """None where the file was not read as a table."""
+    """Rows of a table, bars of a trace, operations of communication.json; None where it was not read."""
     state: str
     """read, listed (known, not read), passed_over or failed."""
     note: str | None
@@ -51,18 +60,18 @@ class MissingFile:
 
 
 def list_files(
-    profile: Profile, capture: Capture, tables: Mapping[str, Table | Missing], failed: frozenset[str]
+    profile: Profile, capture: Capture, rows: Mapping[str, int | None], failed: frozenset[str]
 ) -> tuple[FileEntry, ...]:
     """Every file of a known kind: those of the capture, the graphs, and those passed over.
 
     Args:
         profile: Where they were found.
         capture: Whose files.
-        tables: Every table of TABLE_KINDS, read.
+        rows: How many rows were read, for each name of READ_KINDS; None where nothing could be read.
         failed: Kinds whose reading failed.
     """
     entries = [
-        _capture_file(profile, capture.files[kind], _use(capture, kind, tables, failed))
+        _capture_file(profile, capture.files[kind], _use(capture, kind, rows, failed))
         for kind in kinds()
         if kind in capture.files
     ]
@@ -73,6 +82,13 @@ def list_files(
             _other_file(profile, other.kind, other.path, "passed_over", f"passed_over.{other.reason}")
         )
     return tuple(entries)
+
+
+def counted(kind: str) -> str:
+    """What ``rows`` counts: row, bar (of a trace) or operation (of communication.json)."""
+    if kind in READ_KINDS["trace"]:
+        return "bar"
+    return "operation" if kind in READ_KINDS["communication"] else "row"
 
 
 def missing_files(capture: Capture) -> tuple[MissingFile, ...]:
@@ -91,17 +107,16 @@ class _Use:
     note: str | None = None
 
 
-def _use(capture: Capture, kind: str, tables: Mapping[str, Table | Missing], failed: frozenset[str]) -> _Use:
+def _use(capture: Capture, kind: str, rows: Mapping[str, int | None], failed: frozenset[str]) -> _Use:
     if kind in failed:
         return _Use("failed")
-    name = next((name for name, wanted in TABLE_KINDS.items() if kind in wanted), None)
+    name = next((name for name, wanted in READ_KINDS.items() if kind in wanted), None)
     if name is None:
         return _Use("listed")
-    used = next(other for other in TABLE_KINDS[name] if other in capture.files and other not in failed)
-    table = tables[name]
-    if kind == used and isinstance(table, Table):
-        return _Use("read", table.frame.height)
-    return _Use("passed_over", note="passed_over.same_kernels")
+    used = next(other for other in READ_KINDS[name] if other in capture.files and other not in failed)
+    if kind == used and rows[name] is not None:
+        return _Use("read", rows[name])
+    return _Use("passed_over", note=_REPEATED[name])
 
 
 def _capture_file(profile: Profile, source: SourceFile, use: _Use) -> FileEntry:

@@ -23,13 +23,13 @@ class Iterations:
     count: int
     """Iterations in the averages; the excluded one is not among them."""
     source: str
-    """step_trace, model_execute, step_trace_time, whole_run, step_id, infer_id, op_name_mode, sync_count or
-    single."""
+    """step_trace, model_execute, step_trace_time, whole_run, profiler_step, step_id, infer_id, op_name_mode,
+    sync_count or single."""
     estimated: bool
     excluded_first_ns: int | None
     """Duration of the compile iteration left out, if one was."""
     excluded_source: str | None
-    """Whose times decided that: step_trace, step_trace_time, api_statistic or kernels."""
+    """Whose times decided that: step_trace, step_trace_time, api_statistic, trace or kernels."""
     excluded_step: int | None
     """Step Id of the excluded step where kernels carry one."""
     excluded_until_ns: int | None
@@ -94,15 +94,25 @@ def find_iterations(
     api_statistic: Table | Missing,
     step_trace: Table | Missing,
     step_trace_time: Table | Missing,
+    trace_steps: Callable[[], pl.DataFrame | Missing],
 ) -> Iterations:
     """How many iterations were recorded, from the best source there is, and whether the first one compiled.
 
     Sources in the order of spec M1; the compile iteration by spec M2: first > 5 x mean of the others.
+
+    Args:
+        kernels: kernel_details or op_summary.
+        api_statistic: Its ModelExecute, and at last its synchronise calls, count.
+        step_trace: Iterations of graph captures.
+        step_trace_time: Steps of torch_npu captures.
+        trace_steps: Gives the frame of :func:`analysis.trace.steps.trace_steps`; asked only where no file
+            of a better source exists, because a trace may take long to read.
     """
     finders: tuple[Callable[[], Iterations | None], ...] = (
         lambda: _from_step_trace(step_trace),
         lambda: _from_model_execute(api_statistic),
         lambda: _from_step_trace_time(step_trace_time, kernels),
+        lambda: _from_profiler_steps(trace_steps(), kernels),
         lambda: _from_step_ids(kernels),
         lambda: _from_distinct(kernels, "infer_id", "infer_id"),
         lambda: _from_operator_names(kernels),
@@ -262,6 +272,24 @@ def _from_step_trace_time(step_trace_time: Table | Missing, kernels: Table | Mis
         excluded_first_ns=walls[0],
         excluded_source="step_trace_time",
         excluded_step=_step_of_kernels(str(rows["step"][0]), kernels),
+        excluded_until_ns=None,
+    )
+
+
+def _from_profiler_steps(steps: pl.DataFrame | Missing, kernels: Table | Missing) -> Iterations | None:
+    """Steps as the framework marked them on the host; one takes as long as its mark."""
+    if isinstance(steps, Missing) or not steps.height:
+        return None
+    times = (steps["end_ns"] - steps["start_ns"]).to_list()
+    if not first_is_compile(times):
+        return _counted(steps.height, "profiler_step")
+    return Iterations(
+        count=steps.height - 1,
+        source="profiler_step",
+        estimated=False,
+        excluded_first_ns=times[0],
+        excluded_source="trace",
+        excluded_step=_step_of_kernels(str(steps["step"][0]), kernels),
         excluded_until_ns=None,
     )
 

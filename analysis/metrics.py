@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analysis.agreement import CrossCheck, cross_checks, disagreements, operator_statistics
+from analysis.copies import copy_notes
+from analysis.copy_iterations import DEVICE_TO_HOST, HOST_TO_DEVICE
 from analysis.datafile import load_toml
+from analysis.iteration_notes import iteration_column, iteration_notes, model_notes, operator_notes
 from analysis.iterations import (
     averaged_rows,
     first_is_compile,
@@ -18,15 +21,18 @@ from analysis.iterations import (
 )
 from analysis.notes import Missing, Note
 from analysis.steps import StepDecomposition, decompose, device_step_ns, step_frame, step_notes
-from analysis.units import count_text, mean, us_text
+from analysis.trace_times import copies_in_free_ns, host_step_ns
+from analysis.units import mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from analysis.copies import Copies
     from analysis.iterations import Iterations
     from analysis.options import Options
     from analysis.profile.tables import Table
     from analysis.scenario import Scenario
+    from analysis.trace_times import Traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +110,20 @@ def core_metrics(
     api_statistic: Table | Missing,
     step_trace: Table | Missing,
     step_trace_time: Table | Missing,
+    traced: Traced,
 ) -> CoreMetrics:
     """The core numbers of one capture, per iteration, the compile iteration left out (spec M2-M7)."""
-    model = _model_times(api_statistic, iterations)
+    model = _model_times(api_statistic, iterations, traced.copies, scenario.framework)
     device_iteration = _device_iteration(step_trace)
     steps = step_trace_time if isinstance(step_trace_time, Missing) else step_frame(step_trace_time)
     whole_run = not isinstance(step_trace_time, Missing) and is_whole_run(step_trace_time)
-    decomposition = None if isinstance(steps, Missing) else decompose(steps, whole_run=whole_run)
+    decomposition = None
+    if not isinstance(steps, Missing):
+        copies_ns = copies_in_free_ns(traced, steps)
+        decomposition = decompose(steps, whole_run=whole_run, copies_ns=copies_ns)
     device_step = None if isinstance(steps, Missing) or whole_run else _device_step(steps)
-    step = device_step if scenario.scenario == "training" or scenario.framework == "pytorch" else None
+    host_step = _host_step(traced, steps, iterations)
+    step = _step(scenario, host_step, device_step)
     op_time = _op_time(kernels, op_statistic, iterations)
     op_share = None
     if iterations.source != "single":
@@ -131,11 +142,12 @@ def core_metrics(
             "op_time": op_time,
         },
     )
-    checks = cross_checks(kernels, op_statistic, step_trace_time)
+    checks = cross_checks(kernels, op_statistic, step_trace_time, traced)
     notes = (
-        *_iteration_notes(iterations, step_trace),
-        *_model_notes(iterations, api_statistic),
-        *_operator_notes(iterations, kernels, op_time),
+        *iteration_notes(iterations, step_trace),
+        *model_notes(iterations, api_statistic),
+        *operator_notes(iterations, kernels, op_time.source if op_time else None),
+        *_copy_notes(model, traced.copies),
         *_step_notes(iterations, steps, step_trace_time, whole_run=whole_run),
         *disagreements(checks),
     )
@@ -146,7 +158,7 @@ def core_metrics(
         d2h=model.d2h,
         iteration=model.iteration,
         device_iteration=device_iteration,
-        host_step=None,
+        host_step=host_step,
         device_step=device_step,
         step=step,
         op_time=op_time,
@@ -163,11 +175,24 @@ def core_metrics(
     )
 
 
-def _model_times(api_statistic: Table | Missing, iterations: Iterations) -> _ModelTimes:
-    """H2D, ModelExecute and D2H at Level model (spec M3, M4), and their sum where all three are known."""
+def _model_times(
+    api_statistic: Table | Missing, iterations: Iterations, copies: Copies | Missing, framework: str | None
+) -> _ModelTimes:
+    """H2D, ModelExecute and D2H (spec M3, M4), and of a graph execution their sum where all three are known.
+
+    Copies are those at Level model, else those of the trace in that direction; of PyTorch those of its steps,
+    which are no part of a graph execution.
+    """
     h2d = _copy_time(api_statistic, "input_copy", iterations)
     execute = _execute_time(api_statistic, iterations)
     d2h = _copy_time(api_statistic, "output_copy", iterations)
+    if not isinstance(copies, Missing):
+        of_steps = copies.cut_by == "profiler_step"
+        to_device, to_host = _traced_copy(copies, HOST_TO_DEVICE), _traced_copy(copies, DEVICE_TO_HOST)
+        if of_steps and framework != "ge" and (to_device or to_host):
+            return _ModelTimes(to_device, execute, to_host, None)
+        if not of_steps:
+            h2d, d2h = h2d or to_device, d2h or to_host
     if h2d is None or execute is None or d2h is None:
         return _ModelTimes(h2d, execute, d2h, None)
     total = h2d.value_ns + execute.value_ns + d2h.value_ns
@@ -179,6 +204,12 @@ def _model_times(api_statistic: Table | Missing, iterations: Iterations) -> _Mod
         replace(d2h, share=d2h.value_ns / total),
         NamedTime(total, "sum_of_parts"),
     )
+
+
+def _traced_copy(copies: Copies, direction: str) -> NamedTime | None:
+    found = copies.per_iteration_ns(direction)
+    by = "step" if copies.cut_by == "profiler_step" else "model_execute"
+    return None if found is None else NamedTime(found, f"trace_copies_{by}")
 
 
 def _copy_time(api_statistic: Table | Missing, call: str, iterations: Iterations) -> NamedTime | None:
@@ -222,6 +253,22 @@ def _device_step(steps: pl.DataFrame) -> NamedTime | None:
     return None if span is None else NamedTime(span, "device_step_span")
 
 
+def _host_step(traced: Traced, steps: pl.DataFrame | Missing, iterations: Iterations) -> NamedTime | None:
+    found = host_step_ns(traced.steps, steps, iterations)
+    return None if found is None else NamedTime(found, "host_step_mean")
+
+
+def _step(scenario: Scenario, host: NamedTime | None, device: NamedTime | None) -> NamedTime | None:
+    """The larger of host step and device span, where the run has steps (spec M4)."""
+    if scenario.scenario != "training" and scenario.framework != "pytorch":
+        return None
+    if host is None or device is None:
+        return host or device
+    if host.value_ns >= device.value_ns:
+        return NamedTime(host.value_ns, "host_step_larger")
+    return NamedTime(device.value_ns, "device_step_larger")
+
+
 def _op_time(
     kernels: Table | Missing, op_statistic: Table | Missing, iterations: Iterations
 ) -> NamedTime | None:
@@ -247,15 +294,8 @@ def _iteration_kernels(kernels: Table, iterations: Iterations) -> pl.DataFrame:
     if iterations.main_model is not None:
         of_main = rows.filter(pl.col("model_id") == iterations.main_model)
         rows = of_main if of_main.height else rows
-    mark = _iteration_column(rows, iterations)
+    mark = iteration_column(rows, iterations)
     return rows if mark is None else rows.filter(pl.col(mark).is_not_null())
-
-
-def _iteration_column(rows: pl.DataFrame, iterations: Iterations) -> str | None:
-    """The column that says which iteration a kernel belongs to, if it is filled."""
-    if rows["step"].count():
-        return "step"
-    return "infer_id" if iterations.source == "infer_id" else None
 
 
 def _op_share(
@@ -337,51 +377,10 @@ def _instance_room(
     return max(budget_ns // whole_ns - (options.instances or 1), 0)
 
 
-def _iteration_notes(iterations: Iterations, step_trace: Table | Missing) -> Iterator[Note]:
-    if iterations.estimated:
-        yield Note("iterations_estimated", {"count": count_text(iterations.count)})
-    if iterations.source == "single":
-        yield Note("iterations_single")
-    others = () if isinstance(step_trace, Missing) else model_iterations(step_trace)[1:]
-    if others and not isinstance(step_trace, Missing):
-        shown = "; ".join(
-            f"{'-' if other.model is None else other.model}: {len(other.times_ns)} × "
-            f"{us_text(mean(other.total_ns, len(other.times_ns)), grouping=True)} us"
-            for other in others[:5]
-        )
-        more = f"; +{len(others) - 5}" if len(others) > 5 else ""
-        yield Note(
-            "other_models", {"count": count_text(len(others)), "models": shown + more}, step_trace.file
-        )
-
-
-def _model_notes(iterations: Iterations, api_statistic: Table | Missing) -> Iterator[Note]:
-    if isinstance(api_statistic, Missing):
-        return
-    execute = model_call(api_statistic, "execute")
-    if execute is not None and execute.count != iterations.recorded:
-        calls, recorded = count_text(execute.count), count_text(iterations.recorded)
-        yield Note("model_execute_calls", {"calls": calls, "iterations": recorded}, api_statistic.file)
-    if iterations.excluded_first_ns is not None and api_statistic.frame.height:
-        yield Note("totals_contain_first", {"count": count_text(iterations.recorded)}, api_statistic.file)
-
-
-def _operator_notes(
-    iterations: Iterations, kernels: Table | Missing, op_time: NamedTime | None
-) -> Iterator[Note]:
-    recorded = {"count": count_text(iterations.recorded)}
-    if op_time is not None and op_time.source == "op_statistic_with_first":
-        yield Note("op_statistic_contains_first", recorded)
-    if isinstance(kernels, Missing):
-        return
-    if iterations.excluded_first_ns is not None and not iterations.kernels_cut:
-        yield Note("kernels_contain_first", recorded, kernels.file)
-    operators = kernels.operators("step", "infer_id", "duration_ns")
-    mark = _iteration_column(operators, iterations)
-    outside = operators.filter(pl.col(mark).is_null()) if mark else operators.clear()
-    if outside.height:
-        time = us_text(int(outside["duration_ns"].sum()), grouping=True)
-        yield Note("kernels_outside_steps", {"count": count_text(outside.height), "time": time}, kernels.file)
+def _copy_notes(model: _ModelTimes, copies: Copies | Missing) -> Iterator[Note]:
+    """Why the trace leaves H2D or D2H unknown; no word where another file tells both."""
+    if not isinstance(copies, Missing) and (model.h2d is None or model.d2h is None):
+        yield from copy_notes(copies)
 
 
 def _step_notes(

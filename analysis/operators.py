@@ -24,6 +24,7 @@ from analysis.operator_groups import (
 from analysis.operator_problems import find_problems, unjudged_problems
 
 if TYPE_CHECKING:
+    from analysis.custom_operators import CustomOperators
     from analysis.iterations import Iterations
     from analysis.profile.metadata import Cores
     from analysis.profile.tables import Table
@@ -239,11 +240,19 @@ def _extras(
         _embedding_sort_unique(types, compute_ns, rules["embedding_sort_unique"]),
         _communication_extra("communication_operations", kernels, "communication"),
         _communication_extra("communication_kernels", kernels, "communication_kernel"),
-        # Only the trace tells which host operator launched a kernel.
+        # Only the trace tells which host operator launched a kernel: with_custom_operators adds it.
         Extra("custom_operators", None, None, None, None, flagged=None),
         _short_vector_kernels(types, divisor, rules, judged=iterations.known),
         _matmul_hf32_off(types, compute_ns, kernels, rules["matmul_hf32_off"]),
     )
+
+
+def with_custom_operators(extras: tuple[Extra, ...], custom: CustomOperators | Missing) -> tuple[Extra, ...]:
+    """The extras with what the trace tells of custom operators; they stay unknown without it."""
+    if isinstance(custom, Missing):
+        return extras
+    told = Extra("custom_operators", custom.count, custom.total_ns, None, None, flagged=None)
+    return tuple(told if extra.kind == told.kind else extra for extra in extras)
 
 
 def _embedding_sort_unique(types: pl.DataFrame, compute_ns: int, rule: dict[str, Any]) -> Extra:

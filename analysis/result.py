@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 import threading
-import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from analysis.advice.chips import cores_of_chip
-from analysis.errors import CancelledError, UnreadableFileError
+from analysis.capture_files import CaptureFiles
+from analysis.copies import Copies, find_copies
+from analysis.custom_operators import CustomOperators, find_custom_operators
 from analysis.findings import Finding, find_findings
 from analysis.host import Host, find_host
+from analysis.host_operators import HostOperators, find_host_operators
 from analysis.inventory import (
+    READ_KINDS,
     TABLE_KINDS,
     FileEntry,
     MissingFile,
-    failed_kinds,
     list_files,
     missing_files,
 )
 from analysis.iterations import Iterations, averaged_kernels, find_iterations
 from analysis.metrics import CoreMetrics, core_metrics
 from analysis.notes import Missing, Note
-from analysis.operators import Operators, find_operators
+from analysis.operators import Extra, Operators, find_operators, with_custom_operators
 from analysis.options import Options
-from analysis.profile.kinds import kinds
-from analysis.profile.metadata import Cores, Metadata, read_metadata
-from analysis.profile.tables import Table, display_path, of_one_device, read_table
-from analysis.progress import Cancelled, FileProgress, Progress, ignore_progress, never_cancelled
+from analysis.profile.tables import Table
+from analysis.progress import Cancelled, Progress, ignore_progress, never_cancelled
+from analysis.reading import Reading
+from analysis.resources import Resources
 from analysis.scenario import Scenario, find_scenario
+from analysis.trace.flows import launches
+from analysis.trace.steps import trace_steps
+from analysis.trace.summary import TraceSummary, summarize
+from analysis.trace_notes import trace_notes
+from analysis.trace_times import Traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import polars as pl
 
+    from analysis.profile.communication import Communication
     from analysis.profile.discover import Capture, Profile, SourceFile
+    from analysis.profile.metadata import Cores, Metadata
+    from analysis.trace.model import Trace
 
 T = TypeVar("T")
+
+NO_TRACE: Final = Missing(READ_KINDS["trace"], "trace")
+"""Stands for what only a trace tells, where there is none."""
 
 
 class Analysis:
@@ -44,7 +57,8 @@ class Analysis:
 
     Results are properties, computed when first asked for and then kept; any thread may ask, one computes
     at a time. ``progress`` is told of each file, ``cancelled`` is asked between steps and makes the
-    property raise CancelledError; asking again later starts where it stopped.
+    property raise CancelledError; asking again later starts where it stopped. ``operators`` comes without
+    the trace, which may take long to read, unless only the trace tells scenario or iterations.
     """
 
     def __init__(
@@ -55,22 +69,23 @@ class Analysis:
         *,
         progress: Progress = ignore_progress,
         cancelled: Cancelled = never_cancelled,
+        resources: Resources | None = None,
     ) -> None:
         self.profile = profile
         self.capture = capture
         self.options = options or Options()
-        self._progress = progress
-        self._cancelled = cancelled
+        self.resources = resources or Resources()
+        self._reading = Reading(profile.root, progress, cancelled)
+        self._read = CaptureFiles(profile, capture, self.resources, self._reading)
         self._lock = threading.RLock()
         self._results: dict[str, object] = {}
-        self._file_notes: dict[str, tuple[Note, ...]] = {}
 
     # ---------------------------------------------------------------- files
 
     @property
     def metadata(self) -> Metadata:
         """What the capture's metadata files tell."""
-        return self._once("metadata", self._read_metadata)
+        return self._once("metadata", self._read.metadata)
 
     @property
     def kernels(self) -> Table | Missing:
@@ -97,6 +112,21 @@ class Analysis:
         """Steps of torch_npu captures, decomposed."""
         return self._table("step_trace_time")
 
+    @property
+    def trace(self) -> Trace | Missing:
+        """The time line, as seen from this capture's device."""
+        return self._once("trace", self._read.trace)
+
+    @property
+    def trace_source(self) -> SourceFile | None:
+        """The file that the trace was read from; None without a trace."""
+        return None if isinstance(self.trace, Missing) else self._read.trace_source()
+
+    @property
+    def communication(self) -> Communication | Missing:
+        """Operations of communication.json."""
+        return self._once("communication", self._read.communication)
+
     # -------------------------------------------------------------- results
 
     @property
@@ -119,6 +149,8 @@ class Analysis:
                 self.api_statistic,
                 self._graph_kinds(),
                 self.options.facts,
+                lambda: self.trace,
+                lambda: self.launches,
             ),
         )
 
@@ -127,8 +159,52 @@ class Analysis:
         """What averages divide by."""
         return self._once(
             "iterations",
-            lambda: find_iterations(self.kernels, self.api_statistic, self.step_trace, self.step_trace_time),
+            lambda: find_iterations(
+                self.kernels,
+                self.api_statistic,
+                self.step_trace,
+                self.step_trace_time,
+                self._steps_if_marked,
+            ),
         )
+
+    @property
+    def trace_summary(self) -> TraceSummary | Missing:
+        """What the trace holds and what is wrong with it."""
+        return self._of_trace("trace_summary", lambda trace: summarize(trace, self._read.trace_file()))
+
+    @property
+    def trace_steps(self) -> pl.DataFrame | Missing:
+        """Steps on the host: the frame of :func:`analysis.trace.steps.trace_steps`."""
+        return self._of_trace("trace_steps", trace_steps)
+
+    @property
+    def launches(self) -> pl.DataFrame | Missing:
+        """Device bars with the host operators they come from: the frame of analysis.trace.flows.launches."""
+        return self._of_trace("launches", launches)
+
+    @property
+    def copies(self) -> Copies | Missing:
+        """Copies between host and device."""
+        return self._of_trace("copies", self._find_copies)
+
+    @property
+    def host_operators(self) -> HostOperators | Missing:
+        """Framework operators on the host."""
+        return self._of_trace("host_operators", self._find_host_operators)
+
+    @property
+    def custom_operators(self) -> CustomOperators | Missing:
+        """Kernels that operators outside of PyTorch and torch_npu launched."""
+        return self._of_trace("custom_operators", self._find_custom_operators)
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        """What to look at in the operators of a training run, custom operators of the trace among it."""
+        operators = self.operators
+        if isinstance(operators, Missing) or not operators.extras:
+            return ()
+        return with_custom_operators(operators.extras, self.custom_operators)
 
     @property
     def metrics(self) -> CoreMetrics:
@@ -144,6 +220,7 @@ class Analysis:
                 self.api_statistic,
                 self.step_trace,
                 self.step_trace_time,
+                self._traced(),
             ),
         )
 
@@ -176,17 +253,18 @@ class Analysis:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """All remarks on data quality, in a fixed order; reads every table."""
+        """All remarks on data quality, in a fixed order; reads every file."""
         read = [self._table(name) for name in TABLE_KINDS]
         own = [note for table in read if isinstance(table, Table) for note in table.notes]
-        failed = [note for name in ("metadata", *TABLE_KINDS) for note in self._file_notes.get(name, ())]
+        of_trace = self._once("trace_notes", self._trace_notes)
+        metrics = self.metrics
         return (
             *self.profile.notes,
             *self._capture_notes(),
-            *failed,
+            *self._read.notes,
             *own,
-            *self.metrics.notes,
-            *self._trace_notes(),
+            *of_trace,
+            *metrics.notes,
         )
 
     @property
@@ -206,69 +284,21 @@ class Analysis:
             return self._results[name]  # type: ignore[return-value]
         with self._lock:
             if name not in self._results:
-                if self._cancelled():
-                    raise CancelledError
+                self._reading.check()
                 self._results[name] = compute()
             return self._results[name]  # type: ignore[return-value]
 
+    def _of_trace(self, name: str, compute: Callable[[Trace], T | Missing]) -> T | Missing:
+        """A result that needs the trace; without one, what the trace is missing for."""
+
+        def found() -> T | Missing:
+            trace = self.trace
+            return trace if isinstance(trace, Missing) else compute(trace)
+
+        return self._once(name, found)
+
     def _table(self, name: str) -> Table | Missing:
-        return self._once(name, lambda: self._read_table(name))
-
-    def _read_table(self, name: str) -> Table | Missing:
-        wanted = TABLE_KINDS[name]
-        present = [kind for kind in wanted if kind in self.capture.files]
-        hint = kinds()[present[0] if present else self._natural_kind(wanted)].collect or "text_export"
-        for kind in present:
-            source = self.capture.files[kind]
-            try:
-                return self._read(name, source)
-            except UnreadableFileError as error:
-                self._note_failure(kind, name, error)
-        return Missing(wanted, hint, unreadable=bool(present))
-
-    def _natural_kind(self, wanted: tuple[str, ...]) -> str:
-        """The kind that captures of this producer would have."""
-        return next((kind for kind in wanted if self.capture.producer in kinds()[kind].expected), wanted[0])
-
-    def _read(self, name: str, source: SourceFile) -> Table:
-        shown = display_path(source.parts[0], self.profile.root)
-        started = time.monotonic()
-        size = source.size
-        self._progress(FileProgress(source.kind, shown, "reading", 0, size))
-
-        def advance(done: int) -> None:
-            if self._cancelled():
-                raise CancelledError
-            self._progress(FileProgress(source.kind, shown, "reading", min(done, size), size))
-
-        try:
-            table = read_table(
-                name, source, root=self.profile.root, device=self.capture.device, advance=advance
-            )
-        except UnreadableFileError:
-            self._progress(FileProgress(source.kind, shown, "failed", 0, size))
-            raise
-        if self.capture.device is None:
-            table = of_one_device(table)
-        seconds = time.monotonic() - started
-        self._progress(FileProgress(source.kind, shown, "done", size, size, table.frame.height, seconds))
-        return table
-
-    def _note_failure(self, kind: str, name: str, error: UnreadableFileError) -> None:
-        values = {"kind": kind, "reason": error.reason}
-        shown = display_path(error.path, self.profile.root)
-        note = Note("file_unreadable", values, shown, error.line, damage=True)
-        self._file_notes[name] = (*self._file_notes.get(name, ()), note)
-
-    def _read_metadata(self) -> Metadata:
-        files = list(self.capture.metadata_files)
-        device = self.capture.device if self.capture.device is not None else self.capture.rank
-        while True:
-            try:
-                return read_metadata(files, device if self.capture.rank_source == "device_id" else None)
-            except UnreadableFileError as error:
-                self._note_failure("metadata", "metadata", error)
-                files.remove(error.path)
+        return self._once(name, lambda: self._read.table(name))
 
     def _averaged_kernels(self) -> pl.DataFrame | Missing:
         kernels = self.kernels
@@ -300,13 +330,37 @@ class Analysis:
             if own or any(part.is_relative_to(self.capture.root) for part in graph.parts)
         )
 
+    def _steps_if_marked(self) -> pl.DataFrame | Missing:
+        """Steps on the host, unless nobody can have marked any: msprof records no framework."""
+        if self.capture.producer == "msprof":
+            return NO_TRACE
+        return self.trace_steps
+
+    def _traced(self) -> Traced:
+        return Traced(self.trace, self.trace_steps, self.launches, self.copies, self.communication)
+
+    def _find_copies(self, trace: Trace) -> Copies | Missing:
+        steps, tied = self.trace_steps, self.launches
+        if isinstance(steps, Missing) or isinstance(tied, Missing):
+            return NO_TRACE
+        return find_copies(trace, steps, tied, self.scenario.framework, self.iterations)
+
+    def _find_custom_operators(self, trace: Trace) -> CustomOperators | Missing:
+        steps, tied = self.trace_steps, self.launches
+        if isinstance(steps, Missing) or isinstance(tied, Missing):
+            return NO_TRACE
+        return find_custom_operators(trace, steps, tied, self.iterations)
+
+    def _find_host_operators(self, trace: Trace) -> HostOperators | Missing:
+        steps = self.trace_steps
+        return steps if isinstance(steps, Missing) else find_host_operators(trace, steps, self.iterations)
+
     def _trace_notes(self) -> tuple[Note, ...]:
-        """Backward events lie in the trace, so a run without gradient operators may train all the same."""
-        trace = next((kind for kind in ("trace_view", "kineto_trace") if kind in self.capture.files), None)
-        if trace is None or self.scenario.scenario == "training":
+        trace, operators = self.trace, self.host_operators
+        if isinstance(trace, Missing):
             return ()
-        shown = display_path(self.capture.files[trace].parts[0], self.profile.root)
-        return (Note("scenario_without_trace", {}, shown),)
+        partial = 0 if isinstance(operators, Missing) else operators.partial
+        return trace_notes(trace.quality, partial, self._read.trace_file())
 
     def _capture_notes(self) -> tuple[Note, ...]:
         captures = self.profile.captures
@@ -324,9 +378,16 @@ class Analysis:
         return tuple(notes)
 
     def _list_files(self) -> tuple[FileEntry, ...]:
-        tables = {name: self._table(name) for name in TABLE_KINDS}
-        failed = failed_kinds(note for notes in self._file_notes.values() for note in notes)
-        return list_files(self.profile, self.capture, tables, failed)
+        rows: dict[str, int | None] = {}
+        for name in TABLE_KINDS:
+            table = self._table(name)
+            rows[name] = table.frame.height if isinstance(table, Table) else None
+        trace, communication = self.trace, self.communication
+        rows["trace"] = None if isinstance(trace, Missing) else trace.events.height
+        rows["communication"] = (
+            None if isinstance(communication, Missing) else communication.operations.height
+        )
+        return list_files(self.profile, self.capture, rows, self._read.failed)
 
 
 def _label(capture: Capture) -> str:

@@ -20,11 +20,14 @@ from analysis.execution_mode import (
 )
 from analysis.fusion import Fusion, distinct_operators, find_fusion
 from analysis.notes import Evidence, Missing
+from analysis.trace_evidence import backward_names, cann_calls, host_names, tied_kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from analysis.profile.tables import Table
+    from analysis.trace.model import Trace
+    from analysis.trace_evidence import TiedKernels
 
 _SHOWN: Final = 5
 
@@ -75,16 +78,31 @@ def find_scenario(
     api_statistic: Table | Missing,
     graph_kinds: frozenset[str],
     facts: Mapping[str, str],
+    trace: Callable[[], Trace | Missing],
+    launches: Callable[[], pl.DataFrame | Missing],
 ) -> Scenario:
-    """Framework, stack, scenario, mode, dynamic shape and fusion, as far as tables tell (spec S1-S5)."""
+    """Framework, stack, scenario, mode, dynamic shape and fusion (spec S1-S5).
+
+    Args:
+        producer: Who wrote the capture: torch_npu, mindspore, msprof or kineto.
+        kernels: kernel_details or op_summary.
+        op_statistic: Adds operator types that a cut kernel file lost.
+        api_statistic: Tells calls of the graph engine.
+        graph_kinds: Kinds of the graph files that speak for this capture.
+        facts: What the user stated.
+        trace: Gives the trace; asked only for what the tables leave open, because it may take long to read.
+        launches: Gives the frame of :func:`analysis.trace.flows.launches`; asked only with the trace.
+    """
     fusion = find_fusion(kernels, op_statistic)
     calls = engine_calls(api_statistic, kernels)
-    mode = find_mode(kernels, fusion, calls, graph_kinds, facts)
+    mode = find_mode(
+        kernels, fusion, calls, graph_kinds, facts, lambda: _tied(producer, calls, trace, launches)
+    )
     signs = _signs(fusion, calls, graph_kinds, lazy=is_lazy_fusion(fusion, facts))
     framework, framework_evidence = _framework(producer, signs, facts)
     stacks, decided = _stacks(framework, signs, calls, mode.name, facts)
-    scenario, scenario_evidence = _training_or_inference(kernels, op_statistic)
-    dynamic, dynamic_evidence = _dynamic_shape(kernels)
+    scenario, scenario_evidence = _training_or_inference(producer, kernels, op_statistic, trace)
+    dynamic, dynamic_evidence = _dynamic_shape(kernels, calls, trace)
     return Scenario(
         framework=framework,
         framework_evidence=framework_evidence,
@@ -173,10 +191,52 @@ def _user_stack(facts: Mapping[str, str]) -> Evidence:
     return Evidence("user_fact", {"name": "stack", "value": facts["stack"]})
 
 
+def _tied(
+    producer: str,
+    calls: EngineCalls,
+    trace: Callable[[], Trace | Missing],
+    launches: Callable[[], pl.DataFrame | Missing],
+) -> TiedKernels | None:
+    """Kernels by who launched them, where that can prove eager mode (rule C22); else None."""
+    if producer != _rules()["producers"]["own_operators"]:
+        return None
+    read = trace()
+    if isinstance(read, Missing) or (not calls.read and cann_calls(read, "engine")):
+        return None
+    tied = launches()
+    return None if isinstance(tied, Missing) else tied_kernels(read, tied)
+
+
 def _training_or_inference(
-    kernels: Table | Missing, op_statistic: Table | Missing
+    producer: str,
+    kernels: Table | Missing,
+    op_statistic: Table | Missing,
+    trace: Callable[[], Trace | Missing],
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Training if and only if there are backward or gradient operators (spec S2).
+
+    The tables come first. Of a framework's capture that shows none there, the trace is asked: the backward
+    pass of a MatMul is a MatMul. msprof records no framework operators, so its traces add nothing.
+    """
+    operators, evidence = _gradient_operators(kernels, op_statistic)
+    if operators == "training" or producer not in _rules()["producers"]["pytorch"]:
+        return operators, evidence
+    read = trace()
+    if isinstance(read, Missing):
+        return operators, (*evidence, Evidence("no_trace"))
+    names = host_names(read)
+    if not names.height:
+        return operators, (*evidence, Evidence("no_host_operators"))
+    backward = backward_names(names)
+    if backward.height:
+        return "training", (_counted("backward_events", backward, int(backward["count"].sum())),)
+    return "inference", (*evidence, Evidence("no_backward_events", {"count": names.height}))
+
+
+def _gradient_operators(
+    kernels: Table | Missing, op_statistic: Table | Missing
+) -> tuple[str, tuple[Evidence, ...]]:
+    """What the tables alone say of training.
 
     Judged on operator types; on kernel names where a level records no types, or a type hides what was
     fused into it. Communication is no evidence.
@@ -196,11 +256,15 @@ def _training_or_inference(
     ).sort("kernels", "judged", descending=[True, False])
     if not found.height:
         return "inference", (Evidence("no_gradient_operators", {"count": words.height}),)
-    shown = ", ".join(
-        f"{name} × {count}" for name, count in found.head(_SHOWN).select("judged", "kernels").rows()
-    )
+    shown = found.select(pl.col("judged").alias("name"), pl.col("kernels").alias("count"))
+    return "training", (_counted("gradient_operators", shown, found.height),)
+
+
+def _counted(kind: str, found: pl.DataFrame, count: int) -> Evidence:
+    """Evidence with a count and the first names, each with how often it was seen."""
+    shown = ", ".join(f"{name} × {seen}" for name, seen in found.head(_SHOWN).select("name", "count").rows())
     more = f", +{found.height - _SHOWN}" if found.height > _SHOWN else ""
-    return "training", (Evidence("gradient_operators", {"count": found.height, "names": shown + more}),)
+    return Evidence(kind, {"count": count, "names": shown + more})
 
 
 def _judged(operators: pl.DataFrame) -> pl.DataFrame:
@@ -210,10 +274,31 @@ def _judged(operators: pl.DataFrame) -> pl.DataFrame:
     return operators.group_by(text.alias("judged")).agg(pl.col("kernels").sum()).drop_nulls("judged")
 
 
-def _dynamic_shape(kernels: Table | Missing) -> tuple[bool | None, tuple[Evidence, ...]]:
-    """Whether shapes are dynamic by OP State: any ``dynamic`` -> yes, only ``static`` -> no (spec S4)."""
-    if isinstance(kernels, Missing):
-        return None, (Evidence("no_op_state"),)
+def _dynamic_shape(
+    kernels: Table | Missing, calls: EngineCalls, trace: Callable[[], Trace | Missing]
+) -> tuple[bool | None, tuple[Evidence, ...]]:
+    """Whether shapes are dynamic (spec S4).
+
+    By OP State: any ``dynamic`` -> yes, only ``static`` -> no. Where it is not recorded and ModelExecute
+    occurs: yes if the trace has InferShape or aclnn calls, which a graph of static shapes does without.
+    """
+    verdict, evidence = (None, ()) if isinstance(kernels, Missing) else _by_op_state(kernels)
+    if verdict is not None:
+        return verdict, evidence
+    unknown = (Evidence("no_op_state"),)
+    if calls.read and not calls.model_execute:
+        return None, unknown
+    read = trace()
+    if isinstance(read, Missing):
+        return None, unknown
+    executed = calls.model_execute or cann_calls(read, "model_execute")
+    shapes = cann_calls(read, "shapes")
+    if executed and shapes:
+        return True, (Evidence("shape_calls", {"count": shapes, "executed": executed}),)
+    return None, unknown
+
+
+def _by_op_state(kernels: Table) -> tuple[bool | None, tuple[Evidence, ...]]:
     rules = _rules()["dynamic"]
     counts = (
         kernels.operators("op_state")
@@ -229,7 +314,7 @@ def _dynamic_shape(kernels: Table | Missing) -> tuple[bool | None, tuple[Evidenc
     for state, verdict in ((rules["dynamic"], True), (rules["static"], False)):
         if state in recorded and (verdict or len(recorded) == 1):
             return verdict, (Evidence(f"op_state_{state}", {"count": recorded[state], "total": total}),)
-    return None, (Evidence("no_op_state"),)
+    return None, ()
 
 
 def _rules() -> dict[str, Any]:

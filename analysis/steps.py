@@ -40,7 +40,7 @@ class StepDecomposition:
     overlapped_ns: int | None
     free_ns: int
     copies_ns: int | None
-    """Device copies inside Free; only the trace tells."""
+    """Device copies inside the Free bars of the steps in the averages; only the trace tells."""
     stage_ns: int | None
     bubble_ns: int | None
     preparing_ns: int | None
@@ -75,8 +75,16 @@ def step_frame(step_trace_time: Table) -> pl.DataFrame:
     return rows.select("step", *TIMES, (first & pl.lit(value=compiled)).alias("excluded"))
 
 
-def decompose(steps: pl.DataFrame, *, whole_run: bool) -> StepDecomposition | None:
-    """The mean of the steps in the averages, with the shares of exposed communication and of Free."""
+def decompose(
+    steps: pl.DataFrame, *, whole_run: bool, copies_ns: int | None = None
+) -> StepDecomposition | None:
+    """The mean of the steps in the averages, with the shares of exposed communication and of Free.
+
+    Args:
+        steps: The frame of :func:`step_frame`.
+        whole_run: Whether its row is of the whole run.
+        copies_ns: Mean time of device copies inside Free, where the trace tells it.
+    """
     rows = steps.filter(~pl.col("excluded"))
     if not rows.height:
         return None
@@ -89,7 +97,7 @@ def decompose(steps: pl.DataFrame, *, whole_run: bool) -> StepDecomposition | No
         not_overlapped_ns=means["not_overlapped_ns"] or 0,
         overlapped_ns=means["overlapped_ns"],
         free_ns=means["free_ns"] or 0,
-        copies_ns=None,
+        copies_ns=copies_ns,
         stage_ns=means["stage_ns"],
         bubble_ns=means["bubble_ns"],
         preparing_ns=means["preparing_ns"],

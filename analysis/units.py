@@ -40,6 +40,16 @@ def time_text(ns: int | None) -> str:
     return f"{three_digits(ns / 1_000_000_000)} s"
 
 
+def bytes_text(size: int) -> str:
+    """Bytes in decimal units, like the file sizes of the loading screen: ``640 MB``."""
+    if size < 1_000:
+        return f"{size} B"
+    for limit, unit, scale in ((999_500, "kB", 1_000), (999_500_000, "MB", 1_000_000)):
+        if size < limit:
+            return f"{three_digits(size / scale)} {unit}"
+    return f"{three_digits(size / 1_000_000_000)} GB"
+
+
 def three_digits(value: float) -> str:
     """A number with three significant digits and no exponent: ``0.50``, ``5.73``, ``57.3``, ``573``."""
     size = abs(value)
@@ -48,6 +58,11 @@ def three_digits(value: float) -> str:
     if size < 99.95:
         return f"{value:.1f}"
     return f"{value:,.0f}"
+
+
+def often_text(count: float) -> str:
+    """How often something happens on average: ``7`` where it is whole, else as :func:`three_digits`."""
+    return f"{count:,.0f}" if count == int(count) else three_digits(count)
 
 
 def percent_text(fraction: float | None, decimals: int = 1) -> str:

@@ -10,6 +10,7 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 
 from analysis.report.messages import LANGUAGES, Messages
+from analysis.resources import Resources
 from recui.actions import ACTIONS, key_text
 from recui.clipboard import copy_text
 from recui.loading import Request
@@ -38,6 +39,7 @@ class ExplorerApp(App[str]):
         language: en or zh.
         theme: A theme of Textual; None or one it does not know keeps the default.
         config: The user's settings, whose problem, if any, is told once.
+        resources: What reading may use of the machine.
     """
 
     CSS_PATH = "theme.tcss"
@@ -54,10 +56,11 @@ class ExplorerApp(App[str]):
         language: str,
         theme: str | None,
         config: Config | None = None,
+        resources: Resources | None = None,
     ) -> None:
         super().__init__()
         self.messages = Messages(language, PACKAGES)
-        self._first = Request(path, options, rank)
+        self._first = Request(path, options, rank, resources=resources or Resources())
         self._wanted_theme = theme
         self._config = config
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from analysis.options import Options
+    from analysis.resources import Resources
     from recui.config import Config
     from recui.export import Request
 
@@ -130,6 +131,8 @@ ProfileArgument = Annotated[
 ]
 _LARGEST = 2**31
 """No count that the user gives is larger."""
+_MOST_JOBS = 256
+"""No machine has use for more processes on one file."""
 
 RankOption = Annotated[
     int | None, typer.Option("--rank", metavar="N", min=0, help="The rank to read (default: the lowest).")
@@ -181,6 +184,19 @@ FormatOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a file whose name is not the default.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
+NoCacheOption = Annotated[
+    bool, typer.Option("--no-cache", help="Read every trace anew, and keep nothing of it for the next time.")
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        min=1,
+        max=_MOST_JOBS,
+        help="Processes that read one large trace together (default: the cores, at most 8).",
+    ),
+]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", help="Say what is read; show a traceback if recui fails.")
 ]
@@ -219,12 +235,15 @@ def open_profile(
     lang: LanguageOption = None,
     theme: ThemeOption = None,
     no_mouse: NoMouseOption = False,
+    no_cache: NoCacheOption = False,
+    jobs: JobsOption = None,
     verbose: VerboseOption = False,
 ) -> int:
     """Open the explorer."""
     path = _given(profile)
     options = _options(batch_size, instances, latency_ms, fact, graph)
-    return _explore(path, rank, options, _settings(lang), theme, mouse=not no_mouse)
+    resources = _resources(jobs, keep=not no_cache)
+    return _explore(path, rank, options, _settings(lang), theme, resources, mouse=not no_mouse)
 
 
 @app.command()
@@ -240,6 +259,8 @@ def export(
     output: OutputOption = None,
     format_: FormatOption = None,
     force: ForceOption = False,
+    no_cache: NoCacheOption = False,
+    jobs: JobsOption = None,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> int:
@@ -253,7 +274,30 @@ def export(
     from recui.export import export_profile
 
     request = _request(_settings(lang), output, format_, force=force, quiet=quiet, verbose=verbose)
-    return export_profile(path, rank, options, request)
+    wanted = replace(request, resources=_resources(jobs, keep=not no_cache))
+    return export_profile(path, rank, options, wanted)
+
+
+@app.command()
+def cache(
+    info: Annotated[bool, typer.Option("--info", help="Say what is kept and where (the default).")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all that is kept.")] = False,
+) -> int:
+    """Traces that were read once, kept so that they open at once the next time."""
+    from analysis.errors import UsageError
+    from recui.cache_command import clear_cache, show_cache
+    from recui.config import cache_folder
+
+    if info and clear:
+        raise UsageError("give --info or --clear, not both")
+    folder = cache_folder(os.environ)
+    if folder is None:
+        raise UsageError("there is no home directory, so nothing is kept; set XDG_CACHE_HOME")
+    if clear:
+        clear_cache(folder)
+    else:
+        show_cache(folder)
+    return 0
 
 
 @app.command()
@@ -277,6 +321,7 @@ def demo(
     The sample is written anew each time: into DIR, where it stays, or into a temporary directory.
     """
     from analysis.options import Options
+    from analysis.resources import Resources
     from recui.terminal import obstacle
 
     settings = _settings(lang)
@@ -284,7 +329,8 @@ def demo(
     with ExitStack() as until_the_end:
         path = _write_sample(sample, directory, until_the_end, quiet=quiet)
         if not written and obstacle(sys.stdout, sys.stdin, os.environ) is None:
-            return _explore(path, None, Options(), settings, theme, mouse=not no_mouse)
+            # A sample is small and made anew each time: nothing of it is worth keeping.
+            return _explore(path, None, Options(), settings, theme, Resources(), mouse=not no_mouse)
         from recui.export import STDOUT, export_profile
 
         place = output if written else STDOUT
@@ -341,8 +387,23 @@ def _request(
     return Request(settings.language or "en", output, format_, force=force, quiet=quiet, verbose=verbose)
 
 
+def _resources(jobs: int | None, *, keep: bool) -> Resources:
+    """What the work may use: as many processes as asked for, and the user's cache."""
+    from analysis.resources import Resources, usual_jobs
+    from recui.config import cache_folder
+
+    return Resources(jobs or usual_jobs(), cache_folder(os.environ) if keep else None)
+
+
 def _explore(
-    path: Path, rank: int | None, options: Options, settings: Config, theme: str | None, *, mouse: bool
+    path: Path,
+    rank: int | None,
+    options: Options,
+    settings: Config,
+    theme: str | None,
+    resources: Resources,
+    *,
+    mouse: bool,
 ) -> int:
     from analysis.errors import UsageError
     from recui.streams import say
@@ -359,7 +420,8 @@ def _explore(
 
         if theme not in BUILTIN_THEMES:
             raise UsageError(f"no theme {theme!r}; there are {', '.join(sorted(BUILTIN_THEMES))}")
-    explorer = ExplorerApp(path, rank, options, settings.language or "en", theme or settings.theme, settings)
+    language, theme = settings.language or "en", theme or settings.theme
+    explorer = ExplorerApp(path, rank, options, language, theme, settings, resources)
     last_words = explorer.run(mouse=mouse)
     if last_words:
         say(str(last_words))

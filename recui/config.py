@@ -1,4 +1,4 @@
-"""What the user keeps between runs: ``recui/config.toml`` in the configuration directory (XDG)."""
+"""What is kept between runs, and where: ``recui/config.toml`` of the user, the cache of recui (XDG)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,17 @@ def config_file(environment: Mapping[str, str]) -> Path:
     if not base.is_absolute():
         base = Path(environment.get("HOME") or Path.home()) / ".config"
     return base / "recui" / "config.toml"
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path | None:
+    """Where traces are kept: ``recui/traces`` in the cache directory (XDG); None without a home."""
+    base = Path(environment.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():
+        try:
+            base = Path(environment.get("HOME") or Path.home()) / ".cache"
+        except RuntimeError:  # a user that the system does not know, as in some containers
+            return None
+    return base / "recui" / "traces" if base.is_absolute() else None
 
 
 def read_config(environment: Mapping[str, str]) -> Config:

@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -17,6 +17,7 @@ from analysis.report.escape import visible
 from analysis.report.json import json_report
 from analysis.report.markdown import markdown_report
 from analysis.report.messages import Messages
+from analysis.resources import Resources
 from analysis.result import Analysis
 from recui.progress_line import file_progress
 from recui.streams import say, write_stdout
@@ -48,6 +49,7 @@ class Request:
     force: bool = False
     quiet: bool = False
     verbose: bool = False
+    resources: Resources = field(default_factory=Resources)
 
 
 def export_profile(path: Path, rank: int | None, options: Options, request: Request) -> int:
@@ -59,7 +61,7 @@ def export_profile(path: Path, rank: int | None, options: Options, request: Requ
     check(place, name, force=request.force)
     messages = Messages(request.language)
     with file_progress(quiet=request.quiet, verbose=request.verbose) as progress:
-        analysis = Analysis(profile, capture, options, progress=progress)
+        analysis = Analysis(profile, capture, options, progress=progress, resources=request.resources)
         report = make_report(analysis, messages, place)
         damage = [note for note in analysis.notes if note.damage]
     report.write()

@@ -5,15 +5,19 @@ Nothing here touches a widget; everything that happens is posted as a message.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from contextlib import redirect_stderr
+from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from analysis.errors import CancelledError, RecuiError
+from analysis.resources import Resources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from analysis.options import Options
@@ -22,8 +26,26 @@ if TYPE_CHECKING:
     from analysis.result import Analysis
     from widgets.pane import Pane
 
-SECTIONS = ("scenario", "metrics", "operators", "host", "files", "findings")
-"""Parts of the result in the order they are computed; panes name those they need."""
+SECTIONS = (
+    "scenario",
+    "operators",
+    "trace",
+    "metrics",
+    "host",
+    "host_operators",
+    "copies",
+    "files",
+    "findings",
+)
+"""Parts of the result in the order they are computed; panes name those they need. Operators come before the
+trace, which may take long to read."""
+
+_WITH: Mapping[str, tuple[str, ...]] = {
+    "operators": ("averaged_kernels",),
+    "trace": ("trace_summary", "trace_steps"),
+    "files": ("notes", "missing"),
+}
+"""What panes also read of a section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +57,7 @@ class Request:
     rank: int | None = None
     capture_index: int | None = None
     """Which capture of the profile; chosen from the list, where ranks may not tell them apart."""
+    resources: Resources = field(default_factory=Resources)
 
 
 @dataclass
@@ -98,6 +121,8 @@ def load(request: Request, post: Callable[[Message], None], cancelled: Cancelled
         post: Hands a message to the screen; safe to call from any thread.
         cancelled: Asked often; True stops the work.
     """
+    if request.resources.jobs > 1:
+        _let_processes_start()
     try:
         analysis = _open(request, post, cancelled)
     except CancelledError:
@@ -136,6 +161,7 @@ def _open(request: Request, post: Callable[[Message], None], cancelled: Cancelle
         request.options,
         progress=lambda progress: post(FileMoved(progress)),
         cancelled=cancelled,
+        resources=request.resources,
     )
     if cancelled():
         raise CancelledError
@@ -144,8 +170,18 @@ def _open(request: Request, post: Callable[[Message], None], cancelled: Cancelle
     return analysis
 
 
+def _let_processes_start() -> None:
+    """Start multiprocessing's resource tracker while standard error is a real file.
+
+    Starting it hands on the descriptor of ``sys.stderr``. Textual's stand-in for that has none and says -1,
+    which no process can be started with. Once it runs, it is not started again.
+    """
+    if sys.__stderr__ is not None:
+        with redirect_stderr(sys.__stderr__):
+            resource_tracker.ensure_running()
+
+
 def _compute(analysis: Analysis, section: str) -> None:
     """Ask for a section, so that reading it later costs nothing."""
-    getattr(analysis, section)
-    if section == "files":
-        _ = (analysis.notes, analysis.missing)
+    for name in (section, *_WITH.get(section, ())):
+        getattr(analysis, name)

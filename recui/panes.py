@@ -27,7 +27,11 @@ class PaneEntry:
 
 
 PANES: tuple[PaneEntry, ...] = (
-    PaneEntry("overview", "1", "widgets.overview", "OverviewPane", ("scenario", "metrics", "findings")),
-    PaneEntry("operators", "2", "widgets.operators", "OperatorsPane", ("metrics", "operators")),
-    PaneEntry("host", "3", "widgets.host", "HostPane", ("metrics", "host")),
+    PaneEntry(
+        "overview", "1", "widgets.overview", "OverviewPane", ("scenario", "trace", "metrics", "findings")
+    ),
+    PaneEntry("operators", "2", "widgets.operators", "OperatorsPane", ("operators",)),
+    PaneEntry(
+        "host", "3", "widgets.host", "HostPane", ("scenario", "trace", "host", "host_operators", "copies")
+    ),
 )

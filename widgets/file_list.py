@@ -31,6 +31,8 @@ class FileLine:
     state: str
     """waiting, reading, done, read, listed, passed_over, failed or missing."""
     rows: int | None = None
+    counted: str = "row"
+    """What ``rows`` counts: row, bar or operation."""
     seconds: float | None = None
     done_bytes: int = 0
     total_bytes: int = 0
@@ -82,16 +84,17 @@ def _story(line: FileLine, messages: Messages) -> str:
     if line.state == "reading":
         return messages.text("loading.reading", {"size": f"{line.total_bytes / _MEGABYTE:,.0f} MB"})
     if line.state in ("done", "read"):
-        rows = (
-            messages.text("loading.read")
-            if line.rows is None
-            else messages.text(
-                "loading.row" if line.rows == 1 else "loading.rows", {"rows": count_text(line.rows)}
-            )
-        )
+        rows = _rows(line, messages)
         return rows if line.seconds is None else f"{set_cell_size(rows, 18)} {line.seconds:>6.1f} s"
     state = messages.text(f"loading.{line.state}")
     return f"{state}: {visible(line.remark)}" if line.remark else state
+
+
+def _rows(line: FileLine, messages: Messages) -> str:
+    if line.rows is None:
+        return messages.text("loading.read")
+    key = f"loading.{line.counted}" if line.rows == 1 else f"loading.{line.counted}s"
+    return messages.text(key, {"rows": count_text(line.rows)})
 
 
 def _progress(line: FileLine, messages: Messages) -> str:

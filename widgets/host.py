@@ -1,28 +1,35 @@
-"""Pane 3: host API calls, level by level, and whether the host holds the device back."""
+"""Pane 3: framework operators, host APIs by level, copies, and whether the host holds the device back."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.widgets import Static
 
+from analysis.host import host_verdicts
 from analysis.notes import Missing
 from analysis.report.blocks import MARKS
 from analysis.report.escape import visible
 from analysis.report.tables import APIS
-from analysis.units import three_digits, time_text
+from analysis.units import often_text, time_text
 from widgets.level import Level, Row, Story, arranged
-from widgets.list_pane import ListPane, View
+from widgets.list_pane import ListPane, View, row_count
 from widgets.stories import exact_pairs
+from widgets.trace_levels import TraceLevels
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
     from textual.app import ComposeResult
 
     from analysis.host import Host, Verdict
     from analysis.report.messages import Messages
     from analysis.result import Analysis
+
+_GAP = 3
 
 
 class HostPane(ListPane):
@@ -35,7 +42,9 @@ class HostPane(ListPane):
 
     def __init__(self, messages: Messages) -> None:
         super().__init__(messages)
-        self._host: Host | None = None
+        self._verdicts: tuple[Verdict, ...] = ()
+        self._includes_compile = False
+        self._training = False
 
     def compose(self) -> ComposeResult:
         """The verdicts above the lists."""
@@ -47,34 +56,62 @@ class HostPane(ListPane):
         super().relabel(messages)
         self._draw_verdicts()
 
+    def on_resize(self) -> None:
+        """As many verdicts on a line as fit."""
+        self._draw_verdicts()
+
     def _draw_verdicts(self) -> None:
-        verdicts = () if self._host is None else self._host.verdicts
-        lines = [verdict_text(verdict, self.messages) for verdict in verdicts]
-        if self._host is not None and self._host.includes_compile:
-            lines.append(f" · {self.messages.text('host.includes_compile')}")
-        text = Text("\n", no_wrap=True, overflow="ellipsis").join(map(Text, lines))
+        phrases = [
+            verdict_text(verdict, self.messages, training=self._training) for verdict in self._verdicts
+        ]
+        if self._includes_compile:
+            phrases.append(f"· {self.messages.text('verdict.includes_compile')}")
+        lines = _packed(phrases, max(40, self.size.width or self.app.size.width) - 1)
+        text = Text("\n", no_wrap=True, overflow="ellipsis").join(Text(f" {line}") for line in lines)
         self.query_one("#verdicts", Static).update(text)
 
     def show(self, analysis: Analysis) -> None:
         """Fill the lists."""
-        host = analysis.host
-        if isinstance(host, Missing):
-            level = Level(lambda _: "", (), host, lambda _row, _messages: Story())
-            self.set_views({"calls": View("calls", level, None)})
-            return
-        self._host = host
+        host, operators = analysis.host, analysis.host_operators
+        self._verdicts = host_verdicts(host, operators)
+        self._includes_compile = not isinstance(host, Missing) and host.includes_compile
+        self._training = analysis.scenario.scenario == "training"
         self._draw_verdicts()
-        self.set_views(
-            {
-                name: View(name, _level(name, frame, host), frame.height)
-                for name, frame in (
-                    ("calls", host.top),
-                    ("watched", host.watched),
-                    ("one_off", host.one_off),
-                    ("all", host.apis),
-                )
-            },
+        levels = TraceLevels(analysis)
+        by_name = operators if isinstance(operators, Missing) else operators.by_name
+        views = {"operators": View("operators", levels.operators(), row_count(by_name)), **_api_views(host)}
+        if not row_count(by_name):  # captures of msprof never have any
+            views["operators"] = views.pop("operators")
+        copies = analysis.copies
+        directions = copies if isinstance(copies, Missing) else copies.by_direction
+        views["copies"] = View("copies", levels.copies(), row_count(directions))
+        self.set_views(views)
+
+
+def _packed(phrases: Sequence[str], width: int) -> list[str]:
+    """The phrases in their order, on as few lines of ``width`` cells as hold them."""
+    lines: list[str] = []
+    for phrase in phrases:
+        if lines and cell_len(lines[-1]) + _GAP + cell_len(phrase) <= width:
+            lines[-1] += f"{' ' * _GAP}{phrase}"
+        else:
+            lines.append(phrase)
+    return lines
+
+
+def _api_views(host: Host | Missing) -> dict[str, View]:
+    if isinstance(host, Missing):
+        level = Level(lambda _: "", (), host, lambda _row, _messages: Story())
+        return {"calls": View("calls", level, None)}
+    return {
+        name: View(name, _level(name, frame, host), frame.height)
+        for name, frame in (
+            ("calls", host.top),
+            ("watched", host.watched),
+            ("one_off", host.one_off),
+            ("all", host.apis),
         )
+    }
 
 
 def _level(name: str, frame: pl.DataFrame, host: Host) -> Level:
@@ -98,20 +135,25 @@ def _story(row: Row, host: Host, messages: Messages) -> Story:
     )
     group = messages.text(f"api_group.{row['group']}")
     rules = [messages.text(f"host_verdict.{verdict.kind}") for verdict in host.verdicts]
+    compiled = [messages.text("host.includes_compile")] if host.includes_compile else []
     return Story(
         f"{visible(row['name'])} · {level} · {group}",
         exact_pairs(APIS, row, messages),
-        [messages.text("host.nested"), *rules],
+        [messages.text("host.nested"), *compiled, *rules],
     )
 
 
-def verdict_text(verdict: Verdict, messages: Messages) -> str:
-    """A verdict with its mark and the numbers behind it; the rule stands in the detail."""
+def verdict_text(verdict: Verdict, messages: Messages, *, training: bool) -> str:
+    """A verdict with its mark and the numbers behind it; the rule stands in the detail.
+
+    Training counts in steps, inference in iterations.
+    """
     if verdict.avg_ns is None:
-        return f" {MARKS[verdict.flagged]} {messages.text(f'verdict.no_{verdict.kind}')}"
+        return f"{MARKS[verdict.flagged]} {messages.text(f'verdict.no_{verdict.kind}')}"
     values = {
-        "calls": three_digits(verdict.calls_per_iteration),
+        "calls": often_text(verdict.calls_per_iteration),
         "time": time_text(verdict.total_per_iteration_ns),
         "avg": time_text(verdict.avg_ns),
+        "each": messages.text("verdict.each_step" if training else "verdict.each_iteration"),
     }
-    return f" {MARKS[verdict.flagged]} {messages.text(f'verdict.{verdict.kind}', values)}"
+    return f"{MARKS[verdict.flagged]} {messages.text(f'verdict.{verdict.kind}', values)}"

@@ -10,8 +10,10 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import ContentSwitcher, OptionList, Static
 
 from analysis.notes import Missing
+from analysis.report.blocks import MARKS
 from analysis.report.chapters.core import core_rows
 from analysis.report.tables import STEPS
+from analysis.units import count_text
 from widgets.finding_list import FindingList
 from widgets.frame_line import Part, PartLine
 from widgets.frame_table import FrameTable
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from analysis.notes import Value
     from analysis.report.messages import Messages
     from analysis.result import Analysis
+    from analysis.trace.summary import TraceSummary
 
 _VIEWS = ("findings", "numbers", "steps")
 _TABS = {"overview": "1", "operators": "2", "host": "3", "files": "f"}
@@ -49,6 +52,7 @@ class OverviewPane(Pane):
     OverviewPane FindingList { width: 3fr; height: 1fr; }
     OverviewPane #findings { height: 1fr; }
     OverviewPane > #files { height: 1; }
+    OverviewPane > #trace { height: 1; }
     """
 
     def __init__(self, messages: Messages) -> None:
@@ -65,7 +69,7 @@ class OverviewPane(Pane):
         return self._findings
 
     def compose(self) -> ComposeResult:
-        """Bar, sub-tabs, the sheet in view, the files line."""
+        """Bar, sub-tabs, the sheet in view, the lines on files and trace."""
         yield Static("", id="bar", markup=False)
         yield PartLine(id="views")
         with ContentSwitcher(id="sheets", initial="findings"):
@@ -76,6 +80,7 @@ class OverviewPane(Pane):
             with VerticalScroll(id="numbers"):
                 yield Static("", id="core", markup=False)
         yield Static("", id="files", markup=False)
+        yield Static("", id="trace", markup=False)
 
     # ------------------------------------------------------------ drawing
 
@@ -113,6 +118,9 @@ class OverviewPane(Pane):
         for name in ("#core", "#core-beside"):
             self.query_one(name, Static).update(numbers)
         self.query_one("#files", Static).update(safe_text(" " + self._files_line(self._analysis)))
+        trace = self._trace_line(self._analysis)
+        self.query_one("#trace", Static).update(safe_text(f" {trace}"))
+        self.query_one("#trace").display = bool(trace)
 
     def _draw_bar(self) -> None:
         if self._analysis is None:
@@ -155,6 +163,32 @@ class OverviewPane(Pane):
         names = ", ".join(missing)
         values: dict[str, Value] = {"found": found, "missing": len(missing), "names": names}
         return self.messages.text("overview.files", values) + unreadable
+
+    def _trace_line(self, analysis: Analysis) -> str:
+        """What was read of the trace, and whether all of it; empty without a trace."""
+        summary = analysis.trace_summary
+        if isinstance(summary, Missing):
+            return ""
+        counts: dict[str, Value] = {
+            "bars": count_text(summary.bars),
+            "tracks": count_text(summary.tracks.height),
+            "faults": self._faults(summary),
+        }
+        return self.messages.text("overview.trace", counts)
+
+    def _faults(self, summary: TraceSummary) -> str:
+        if not summary.damaged and not summary.repaired:
+            return self.messages.text("overview.trace_no_faults")
+        if not summary.damaged:
+            return self.messages.text("overview.trace_repaired", {"count": count_text(summary.repaired)})
+        told = []
+        if summary.lost_events:
+            lost = {"count": count_text(summary.lost_events)}
+            told.append(self.messages.text("overview.trace_damaged", lost))
+        if summary.lost_bytes:
+            cut = {"bytes": count_text(summary.lost_bytes)}
+            told.append(self.messages.text("overview.trace_cut", cut))
+        return f"{MARKS[True]} {self.messages.text('report.comma').join(told)} (f)"
 
     # ----------------------------------------------------- asked by the frame
 

@@ -73,7 +73,7 @@ def time_bar(metrics: CoreMetrics, step: Mapping[str, Any] | None, messages: Mes
         return TimeBar(messages.text("bar.none"), (), below=below)
     name, value = metrics.headline
     title = messages.text(f"headline.{name}", {"time": time_text(value.value_ns)})
-    if metrics.h2d and metrics.model_execute and metrics.d2h:
+    if name == "iteration" and metrics.h2d and metrics.model_execute and metrics.d2h:
         parts = tuple(
             (messages.text(f"bar.{key}"), time.value_ns)
             for key, time in (
@@ -99,6 +99,9 @@ def time_bar(metrics: CoreMetrics, step: Mapping[str, Any] | None, messages: Mes
     count = metrics.iterations.count
     key = "bar.whole_run" if decomposition.whole_run else "bar.mean" if count > 1 else "bar.single"
     aside = messages.text(key, {"count": count})
+    if name == "step" and decomposition.wall_ns != value.value_ns:
+        # The step on the host may be longer than what the parts add up to.
+        aside = messages.text("bar.of_wall", {"steps": aside, "wall": time_text(decomposition.wall_ns)})
     if decomposition.copies_ns is not None:
         copies = messages.text("bar.copies", {"time": time_text(decomposition.copies_ns)})
         below = "   ".join(part for part in (copies, below) if part)

@@ -36,12 +36,16 @@ def heading(level: int, text: str) -> str:
 
 def paragraph(*sentences: str) -> str:
     """One paragraph of these sentences; empty ones are left out."""
+    return markdown_line(joined(*sentences))
+
+
+def joined(*sentences: str) -> str:
+    """The sentences one after the other; Chinese sets no blank after its full stop."""
     text = ""
     for sentence in filter(None, sentences):
-        # Chinese sets no blank after its full stop.
         blank = "" if not text or text.endswith("。") else " "
         text += f"{blank}{sentence}"
-    return markdown_line(text)
+    return text
 
 
 def bullets(lines: Iterable[str]) -> str:
@@ -92,14 +96,19 @@ def cut_line(shown: int, total: int, things: str, messages: Messages) -> str:
 
 def missing_line(missing: Missing, messages: Messages) -> str:
     """Why a chapter is empty: the files it needs, and the collection setting that gives them."""
+    return paragraph(missing_text(missing, messages))
+
+
+def missing_text(missing: Missing, messages: Messages) -> str:
+    """The sentences of :func:`missing_line`, not yet escaped."""
     kinds = messages.text("report.or").join(missing.needs)
     if missing.unreadable:
-        return paragraph(messages.text("report.unreadable", {"kinds": kinds}))
+        return messages.text("report.unreadable", {"kinds": kinds})
     if missing.lacks is not None:
         absent = messages.text("report.lacks", {"what": messages.text(f"lacks.{missing.lacks}")})
     else:
         absent = messages.text("report.missing", {"kinds": kinds})
-    return paragraph(absent, messages.text(f"collect.{missing.hint}"))
+    return joined(absent, messages.text(f"collect.{missing.hint}"))
 
 
 def note_text(note: Note, messages: Messages) -> str:

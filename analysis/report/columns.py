@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from analysis.units import UNKNOWN, count_text, percent_text, three_digits, time_text, us_text
+from analysis.units import UNKNOWN, bytes_text, count_text, percent_text, three_digits, time_text, us_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,6 +123,32 @@ COLUMNS: dict[str, Column] = {
         _column("bubble_ns", "time"),
         _column("preparing_ns", "time"),
         _column("wall_ns", "time"),
+        _column("calls", "count"),
+        _column("launched_by", "text", 20),
+        _column("calls_per_step", "number"),
+        _column("per_step_ns", "time"),
+        _column("self_ns", "time"),
+        _column("threads", "count"),
+        _column("thread", "text", 12),
+        _column("depth", "count"),
+        _column("input_dims", "shapes", 12),
+        _column("direction", "text", 16, words="direction"),
+        _column("iteration", "text", 4),
+        _column("time_ns", "time"),
+        _column("gap_ns", "time"),
+        _column("bytes", "bytes"),
+        _column("gb_per_s", "number"),
+        _column("hidden_ns", "time"),
+        _column("overlapped_share", "share", bar=True),
+        _column("role", "text", 20, words="track_role"),
+        _column("tracks", "count"),
+        _column("bars", "count"),
+        _column("tied", "count"),
+        _column("tied_share", "share"),
+        _column("example", "text", 16),
+        _column("lost", "flag"),
+        _column("field", "text", 16),
+        _column("text", "text", 24),
     )
 }
 """Every column that a result table may have, by key."""
@@ -179,16 +205,6 @@ def _exact_number(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.6f}".rstrip("0").rstrip(".")
 
 
-def _bytes_text(size: int) -> str:
-    """Bytes in decimal units, like the file sizes of the loading screen: ``640 MB``."""
-    if size < 1_000:
-        return f"{size} B"
-    for limit, unit, scale in ((999_500, "kB", 1_000), (999_500_000, "MB", 1_000_000)):
-        if size < limit:
-            return f"{three_digits(size / scale)} {unit}"
-    return f"{three_digits(size / 1_000_000_000)} GB"
-
-
 _SCREEN: dict[Kind, Callable[[Any], str]] = {
     "text": str,
     "shapes": str,
@@ -200,7 +216,7 @@ _SCREEN: dict[Kind, Callable[[Any], str]] = {
     "share": percent_text,
     "ratio": percent_text,
     "percent": lambda value: percent_text(value / 100),
-    "bytes": _bytes_text,
+    "bytes": bytes_text,
     "flag": lambda value: "✓" if value else "·",
 }
 

@@ -1,19 +1,22 @@
 """The report as JSON: every number of the result object under the names of the published schema.
 
 Times are microseconds with three decimals, shares and ratios fractions; what is unknown is null. The
-tables are cut as in the Markdown report (20 operators, 50 problems, 15 host APIs) and say how many rows
-there are. ``schema.json`` beside this file is the JSON Schema (2020-12) of what is written.
+tables are cut as in the Markdown report (20 operators, 50 problems, 15 host APIs, 20 framework operators)
+and say how many rows there are. ``schema.json`` beside this file is the JSON Schema (2020-12) of what is
+written.
 """
 
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import orjson
 
 from analysis.findings import finding_text
 from analysis.notes import Missing
+from analysis.report.json_host import copies_object, host_object
+from analysis.report.json_values import encodable, fraction, table, us_or_null
 from analysis.report.limits import PROBLEM_ROWS, TOP_ROWS
 from analysis.units import us
 
@@ -24,18 +27,17 @@ if TYPE_CHECKING:
 
     from analysis.findings import Finding
     from analysis.fusion import Fusion
-    from analysis.host import Host
     from analysis.metrics import CoreMetrics, NamedTime
     from analysis.notes import Evidence, Note
-    from analysis.operators import CoreUse, Operators
+    from analysis.operators import CoreUse, Extra, Operators
+    from analysis.report.json_values import Object
     from analysis.report.messages import Messages
     from analysis.report.source import ReportSource
     from analysis.scenario import Scenario
     from analysis.steps import StepDecomposition
+    from analysis.trace.summary import TraceSummary
 
 SCHEMA_VERSION = 1
-
-Object: TypeAlias = "dict[str, Any]"
 
 _AIC_RATIOS = ("mac", "vec", "scalar", "mte1", "mte2", "mte3")
 _AIV_RATIOS = ("vec", "scalar", "mte1", "mte2", "mte3")
@@ -63,17 +65,6 @@ _TYPE_COLUMNS = (
     "max_ns",
     "share",
 )
-_API_COLUMNS = (
-    "level",
-    "name",
-    "total_ns",
-    "count",
-    "count_per_iteration",
-    "per_iteration_ns",
-    "avg_ns",
-    "min_ns",
-    "max_ns",
-)
 
 
 def json_report(analysis: ReportSource, messages: Messages) -> bytes:
@@ -86,9 +77,14 @@ def json_report(analysis: ReportSource, messages: Messages) -> bytes:
     report = {
         "schema_version": SCHEMA_VERSION,
         "profile": _profile(analysis, messages),
-        "core_metrics": _core_metrics(analysis.metrics, messages),
-        "operators": None if isinstance(analysis.operators, Missing) else _operators(analysis.operators),
-        "host": None if isinstance(analysis.host, Missing) else _host(analysis.host),
+        "core_metrics": {
+            **_core_metrics(analysis.metrics, messages),
+            **copies_object(analysis.copies),
+        },
+        "operators": None
+        if isinstance(analysis.operators, Missing)
+        else _operators(analysis.operators, analysis.extras),
+        "host": host_object(analysis.host, analysis.host_operators),
         "findings": [_finding(finding, messages) for finding in analysis.findings],
         "notes": [_note(note, messages) for note in analysis.notes],
     }
@@ -113,7 +109,7 @@ def report_schema() -> Object:
 def _profile(analysis: ReportSource, messages: Messages) -> Object:
     metadata = analysis.metadata
     return {
-        "path": _encodable(str(analysis.profile.root)),
+        "path": encodable(str(analysis.profile.root)),
         "framework": analysis.scenario.framework,
         **_scenario(analysis.scenario, messages),
         "chip": metadata.chip,
@@ -125,7 +121,7 @@ def _profile(analysis: ReportSource, messages: Messages) -> Object:
         "files": [
             {
                 "kind": entry.kind,
-                "path": _encodable(entry.path),
+                "path": encodable(entry.path),
                 "rows": entry.rows,
                 "state": entry.state,
                 "note": None if entry.note is None else messages.text(entry.note),
@@ -140,6 +136,20 @@ def _profile(analysis: ReportSource, messages: Messages) -> Object:
             }
             for gap in analysis.missing
         ],
+        "trace": None if isinstance(analysis.trace_summary, Missing) else _trace(analysis.trace_summary),
+    }
+
+
+def _trace(summary: TraceSummary) -> Object:
+    return {
+        "file": encodable(summary.file),
+        "objects": summary.objects,
+        "by_phase": dict(summary.by_phase),
+        "bars": summary.bars,
+        "tracks": table(summary.tracks, ("process", "thread", "role", "device", "bars")),
+        "flows": table(summary.flows, ("kind", "count", "tied")),
+        "faults": table(summary.faults, ("kind", "count", "example", "lost")),
+        "lost_bytes": summary.lost_bytes,
     }
 
 
@@ -168,13 +178,13 @@ def _fusion(fusion: Fusion) -> Object:
                 "op_types": kind.op_types,
                 "kernels": kind.kernels,
                 "total_us": us(kind.total_ns),
-                "share": _fraction(kind.share),
+                "share": fraction(kind.share),
                 "inside": list(kind.inside),
             }
             for kind in fusion.kinds
         ],
         "op_types": list(fusion.op_types),
-        "time_share": _fraction(fusion.time_share),
+        "time_share": fraction(fusion.time_share),
     }
 
 
@@ -185,7 +195,7 @@ def _core_metrics(metrics: CoreMetrics, messages: Messages) -> Object:
             "count": iterations.count,
             "source": iterations.source,
             "estimated": iterations.estimated,
-            "excluded_first_us": _us(iterations.excluded_first_ns),
+            "excluded_first_us": us_or_null(iterations.excluded_first_ns),
             "excluded_source": iterations.excluded_source,
         },
         "h2d_us": _named_time(metrics.h2d),
@@ -197,7 +207,7 @@ def _core_metrics(metrics: CoreMetrics, messages: Messages) -> Object:
         "device_step_us": _named_time(metrics.device_step),
         "step_us": _named_time(metrics.step),
         "op_time_us": _named_time(metrics.op_time),
-        "op_share": _fraction(metrics.op_share),
+        "op_share": fraction(metrics.op_share),
         "op_share_of": metrics.op_share_of,
         "dispatch_bound": metrics.dispatch_bound,
         "step_trace": None if isinstance(metrics.step_trace, Missing) else _decomposition(metrics.step_trace),
@@ -212,7 +222,7 @@ def _core_metrics(metrics: CoreMetrics, messages: Messages) -> Object:
                 "text": messages.text(f"check.{check.kind}"),
                 "left_us": us(check.left_ns),
                 "right_us": us(check.right_ns),
-                "difference": _fraction(check.difference),
+                "difference": fraction(check.difference),
                 "agrees": check.agrees,
             }
             for check in metrics.checks
@@ -223,14 +233,14 @@ def _core_metrics(metrics: CoreMetrics, messages: Messages) -> Object:
 def _named_time(time: NamedTime | None) -> Object | None:
     if time is None:
         return None
-    return {"value": us(time.value_ns), "share": _fraction(time.share), "source": time.source}
+    return {"value": us(time.value_ns), "share": fraction(time.share), "source": time.source}
 
 
 def _decomposition(step: StepDecomposition) -> Object:
     return {
-        **{f"{name}_us": _us(getattr(step, f"{name}_ns")) for name in _STEP_TIMES},
-        "exposed_share": _fraction(step.exposed_share),
-        "free_share": _fraction(step.free_share),
+        **{f"{name}_us": us_or_null(getattr(step, f"{name}_ns")) for name in _STEP_TIMES},
+        "exposed_share": fraction(step.exposed_share),
+        "free_share": fraction(step.free_share),
         "exposed_flagged": step.exposed_flagged,
         "free_flagged": step.free_flagged,
         "whole_run": step.whole_run,
@@ -241,19 +251,19 @@ def _steps(steps: pl.DataFrame) -> Iterator[Object]:
     for row in steps.iter_rows(named=True):
         yield {
             "step": None if row["step"] is None else str(row["step"]),
-            **{f"{name}_us": _us(row.get(f"{name}_ns")) for name in _STEP_TIMES},
+            **{f"{name}_us": us_or_null(row.get(f"{name}_ns")) for name in _STEP_TIMES},
             "excluded": row["excluded"],
         }
 
 
-def _operators(operators: Operators) -> Object:
+def _operators(operators: Operators, extras: Sequence[Extra]) -> Object:
     return {
         "source": operators.source,
         "compute_us": us(operators.compute_ns),
         "communication_us": us(operators.communication_ns),
-        "by_type": _table(operators.by_type, _TYPE_COLUMNS),
-        "by_core_type": _table(operators.by_core_type, ("core_type", "count", "total_ns", "avg_ns", "share")),
-        "communication": _table(
+        "by_type": table(operators.by_type, _TYPE_COLUMNS),
+        "by_core_type": table(operators.by_core_type, ("core_type", "count", "total_ns", "avg_ns", "share")),
+        "communication": table(
             operators.communication, [name for name in _TYPE_COLUMNS if name != "core_type"]
         ),
         "top": None if isinstance(operators.top, Missing) else [*_top(operators.top.head(TOP_ROWS))],
@@ -267,14 +277,14 @@ def _operators(operators: Operators) -> Object:
             {
                 "kind": extra.kind,
                 "count": extra.count,
-                "total_us": _us(extra.total_ns),
-                "value": _fraction(extra.value),
+                "total_us": us_or_null(extra.total_ns),
+                "value": fraction(extra.value),
                 "threshold": extra.threshold,
-                "count_per_iteration": _fraction(extra.count_per_iteration),
+                "count_per_iteration": fraction(extra.count_per_iteration),
                 "threshold_per_iteration": extra.threshold_per_iteration,
                 "flagged": extra.flagged,
             }
-            for extra in operators.extras
+            for extra in extras
         ],
         "core_limit": None if isinstance(operators.core_use, Missing) else _core_limit(operators.core_use),
     }
@@ -289,14 +299,14 @@ def _top(top: pl.DataFrame) -> Iterator[Object]:
             "input_dtypes": row["input_dtypes"],
             "core_type": row["core_type"],
             "count": row["count"],
-            "total_us": _us(row["total_ns"]),
-            "avg_us": _us(row["avg_ns"]),
-            "max_us": _us(row["max_ns"]),
-            "share": _fraction(row["share"]),
+            "total_us": us_or_null(row["total_ns"]),
+            "avg_us": us_or_null(row["avg_ns"]),
+            "max_us": us_or_null(row["max_ns"]),
+            "share": fraction(row["share"]),
             "block_num": row["block_num"],
-            "aic": {f"{unit}_ratio": _fraction(row[f"aic_{unit}_ratio"]) for unit in _AIC_RATIOS},
-            "aiv": {f"{unit}_ratio": _fraction(row[f"aiv_{unit}_ratio"]) for unit in _AIV_RATIOS},
-            "cube_utilization_pct": _fraction(row["cube_utilization_pct"]),
+            "aic": {f"{unit}_ratio": fraction(row[f"aic_{unit}_ratio"]) for unit in _AIC_RATIOS},
+            "aiv": {f"{unit}_ratio": fraction(row[f"aiv_{unit}_ratio"]) for unit in _AIV_RATIOS},
+            "cube_utilization_pct": fraction(row["cube_utilization_pct"]),
         }
 
 
@@ -310,9 +320,9 @@ def _problems(problems: pl.DataFrame) -> Iterator[Object]:
             "input_shapes": row["input_shapes"],
             "output_shapes": row["output_shapes"],
             "count": row["count"],
-            "total_us": _us(row["total_ns"]),
-            "share": _fraction(row["share"]),
-            "value": _fraction(row["value"]),
+            "total_us": us_or_null(row["total_ns"]),
+            "share": fraction(row["share"]),
+            "value": fraction(row["value"]),
         }
 
 
@@ -331,56 +341,6 @@ def _core_limit(uses: Sequence[CoreUse]) -> Object:
     }
 
 
-def _host(host: Host) -> Object:
-    return {
-        "apis": _table(host.top, _API_COLUMNS),
-        "api_rows": host.apis.height,
-        "includes_compile": host.includes_compile,
-        "watched": _table(host.watched, _API_COLUMNS),
-        "one_off": _table(host.one_off, _API_COLUMNS),
-        "verdicts": [
-            {
-                "kind": verdict.kind,
-                "level": verdict.level,
-                "calls_per_iteration": round(verdict.calls_per_iteration, 6),
-                "total_per_iteration_us": us(verdict.total_per_iteration_ns),
-                "avg_us": _us(verdict.avg_ns),
-                "flagged": verdict.flagged,
-            }
-            for verdict in host.verdicts
-        ],
-    }
-
-
-def _table(frame: pl.DataFrame | Missing, columns: Sequence[str]) -> list[Object] | None:
-    """The rows of a result table; times under ``*_us`` names, fractions rounded."""
-    if isinstance(frame, Missing):
-        return None
-    return [
-        {_border_name(name): _border_value(name, row[name]) for name in columns}
-        for row in frame.select(columns).iter_rows(named=True)
-    ]
-
-
-def _border_name(column: str) -> str:
-    return f"{column.removesuffix('_ns')}_us" if column.endswith("_ns") else column
-
-
-def _border_value(column: str, value: Any) -> Any:
-    if column.endswith("_ns"):
-        return _us(value)
-    return _fraction(value) if isinstance(value, float) else value
-
-
-def _us(ns: int | None) -> float | None:
-    return None if ns is None else us(ns)
-
-
-def _fraction(value: float | None) -> float | None:
-    """Six decimals: beyond them a sum of floats depends on the order polars added them in."""
-    return None if value is None else round(value, 6)
-
-
 def _evidence(evidence: Sequence[Evidence], messages: Messages) -> list[str]:
     return [messages.text(f"evidence.{item.kind}", item.values) for item in evidence]
 
@@ -389,16 +349,11 @@ def _note(note: Note, messages: Messages) -> Object:
     return {
         "kind": note.kind,
         "text": _note_text(note, messages),
-        "file": None if note.file is None else _encodable(note.file),
+        "file": None if note.file is None else encodable(note.file),
         "line": note.line,
         "damage": note.damage,
     }
 
 
 def _note_text(note: Note, messages: Messages) -> str:
-    return _encodable(messages.text(f"note.{note.kind}", note.values))
-
-
-def _encodable(text: str) -> str:
-    """A path as UTF-8 can hold it: bytes that are no text in the file system become ``?``-marks."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return encodable(messages.text(f"note.{note.kind}", note.values))

@@ -12,3 +12,7 @@ PROBLEM_ROWS: Final = 50
 """Spec O3."""
 STEP_ROWS: Final = 50
 """recui's own choice, as TYPE_ROWS."""
+HOST_OPERATOR_ROWS: Final = 20
+"""As TOP_ROWS."""
+COPY_ITERATIONS: Final = 12
+"""recui's own choice: with more iterations the table by direction must do."""

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from analysis.copies import Copies
+    from analysis.custom_operators import CustomOperators
     from analysis.findings import Finding
     from analysis.host import Host
+    from analysis.host_operators import HostOperators
     from analysis.metrics import CoreMetrics
     from analysis.notes import Missing, Note
-    from analysis.operators import Operators
+    from analysis.operators import Extra, Operators
     from analysis.options import Options
     from analysis.profile.discover import Capture, Profile
     from analysis.profile.metadata import Cores, Metadata
     from analysis.scenario import Scenario
+    from analysis.trace.summary import TraceSummary
 
 
 class ReportedFile(Protocol):
@@ -96,6 +100,26 @@ class ReportSource(Protocol):
     @property
     def host(self) -> Host | Missing:
         """The host API tables."""
+
+    @property
+    def host_operators(self) -> HostOperators | Missing:
+        """The framework operators of the trace."""
+
+    @property
+    def custom_operators(self) -> CustomOperators | Missing:
+        """Kernels of custom operators, of the trace."""
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        """What to look at in training operators, as far as known."""
+
+    @property
+    def copies(self) -> Copies | Missing:
+        """Copies between host and device, of the trace."""
+
+    @property
+    def trace_summary(self) -> TraceSummary | Missing:
+        """What the trace holds and what is wrong with it."""
 
     @property
     def findings(self) -> Sequence[Finding]:

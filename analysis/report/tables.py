@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from analysis.report.columns import columns
+import polars as pl
+
+from analysis.report.columns import COLUMNS, columns
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from analysis.report.columns import Column
 
 RATIOS = (
@@ -117,6 +118,65 @@ APIS = columns(
 ONE_OFF_APIS = tuple(column for column in APIS if "per_iteration" not in column.key)
 """Calls that do not recur: a number per iteration would mean nothing."""
 
+HOST_OPERATORS = (
+    *columns("name"),
+    replace(COLUMNS["group"], words="operator_group"),
+    *columns(
+        "calls",
+        "calls_per_step",
+        "total_ns",
+        "per_step_ns",
+        "self_ns",
+        "avg_ns",
+        "max_ns",
+        "share",
+        "threads",
+    ),
+)
+
+CUSTOM_KERNELS = columns("name", "launched_by", "count", "total_ns", "per_step_ns", "avg_ns", "max_ns")
+
+HOST_CALLS = columns(
+    "step", "offset_ns", "duration_ns", "self_ns", "thread", "depth", "input_dims", "name", "start_ns"
+)
+
+_HIDDEN = replace(COLUMNS["hidden_ns"], key="overlapped_ns")
+"""Of copies, what runs beside computing; of communication the same word means communication."""
+_COPY_STREAM = replace(COLUMNS["stream"], kind="text", width=9)
+"""The trace names streams, the tables number them."""
+
+COPIES = (
+    *columns(
+        "direction",
+        "count",
+        "count_per_iteration",
+        "per_iteration_ns",
+        "total_ns",
+        "avg_ns",
+        "max_ns",
+        "bytes",
+        "gb_per_s",
+    ),
+    _HIDDEN,
+    *columns("overlapped_share"),
+)
+
+COPIES_BY_ITERATION = (*columns("iteration", "direction", "count", "time_ns", "gap_ns"), _HIDDEN)
+
+COPY_BARS = (
+    *columns("iteration", "offset_ns", "duration_ns", "bytes", "direction"),
+    _COPY_STREAM,
+    *columns("start_ns"),
+)
+
+EVENT_FIELDS = columns("field", "text")
+
+TRACK_ROLES = columns("role", "tracks", "bars")
+
+FLOWS = (replace(COLUMNS["kind"], words="flow"), *columns("count", "tied", "tied_share"))
+
+FAULTS = (replace(COLUMNS["kind"], words="trace_fault"), *columns("count", "lost", "example"))
+
 TABLES = {
     "files": FILES,
     "steps": STEPS,
@@ -128,8 +188,27 @@ TABLES = {
     "executions": EXECUTIONS,
     "apis": APIS,
     "one_off_apis": ONE_OFF_APIS,
+    "host_operators": HOST_OPERATORS,
+    "host_calls": HOST_CALLS,
+    "custom_kernels": CUSTOM_KERNELS,
+    "copies": COPIES,
+    "copies_by_iteration": COPIES_BY_ITERATION,
+    "copy_bars": COPY_BARS,
+    "event_fields": EVENT_FIELDS,
+    "track_roles": TRACK_ROLES,
+    "flows": FLOWS,
+    "faults": FAULTS,
 }
 """All of them by name."""
+
+
+UNRECORDED = "unrecorded"
+"""What stands for a direction that was not collected, so that its copies have a name too."""
+
+
+def with_directions(copies: pl.DataFrame) -> pl.DataFrame:
+    """Rows of copies in which an unknown direction is UNRECORDED."""
+    return copies.with_columns(pl.col("direction").cast(pl.String).fill_null(UNRECORDED))
 
 
 def recorded(columns: tuple[Column, ...], frame: pl.DataFrame) -> tuple[Column, ...]:

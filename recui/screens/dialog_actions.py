@@ -123,7 +123,8 @@ class DialogActions(Screen[None]):
                 return
             path = Path(answer).expanduser()
             if path.exists():
-                self.explorer.open_request(Request(path, self.request.options))
+                request = Request(path, self.request.options, resources=self.request.resources)
+                self.explorer.open_request(request)
             else:
                 words = self.messages.text("open.absent", {"path": str(path)})
                 self.explorer.tell(words, failed=True)

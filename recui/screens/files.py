@@ -96,5 +96,9 @@ def _by_state(entry: FileEntry) -> int:
 
 
 def _line(entry: FileEntry, seconds: dict[str, float | None], messages: Messages) -> FileLine:
+    from analysis.inventory import counted  # reaches polars, which takes 0.3 s to import
+
     remark = "" if entry.note is None else messages.text(entry.note)
-    return FileLine(entry.path, entry.state, entry.rows, seconds.get(entry.path), remark=remark)
+    return FileLine(
+        entry.path, entry.state, entry.rows, counted(entry.kind), seconds.get(entry.path), remark=remark
+    )

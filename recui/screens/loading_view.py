@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from widgets.file_list import FileLine, file_list_text
+from widgets.file_list import FileLine, file_list_text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,5 +90,6 @@ class LoadingView(VerticalScroll):
         else:
             text.append(self.messages.text("loading.looking", {"path": self._path}))
         if self._story:
-            text.append(f"\n\n  {self._story}")
+            lines = wrapped(self._story, max(40, self.size.width - 4))
+            text.append("\n\n" + "\n".join(f"  {line}" for line in lines))
         self.query_one("#loading-text", Static).update(text)

@@ -59,15 +59,16 @@ def _scenario_words(scenario: Scenario, messages: Messages) -> list[str]:
 
 def expected_files(analysis: Analysis, messages: Messages) -> list[FileLine]:
     """The files of the capture, all still waiting, then those that are missing."""
-    from analysis.inventory import TABLE_KINDS
+    from analysis.inventory import READ_KINDS, counted
     from analysis.profile.tables import display_path
 
-    read = {kind for wanted in TABLE_KINDS.values() for kind in wanted}
+    read = {kind for wanted in READ_KINDS.values() for kind in wanted}
     root = analysis.profile.root
     lines = [
         FileLine(
             display_path(source.parts[0], root),
             "waiting" if kind in read else "listed",
+            counted=counted(kind),
             total_bytes=source.size,
         )
         for kind, source in analysis.capture.files.items()

@@ -9,19 +9,23 @@ from typing import Any
 import polars as pl
 
 from analysis.agreement import CrossCheck
+from analysis.copies import Copies
+from analysis.custom_operators import CustomOperators
 from analysis.findings import Finding, find_findings
 from analysis.fusion import FusedKind, Fusion
 from analysis.host import Host, Verdict
+from analysis.host_operators import HostOperators
 from analysis.inventory import FileEntry, MissingFile
 from analysis.iterations import Iterations
 from analysis.metrics import CoreMetrics, NamedTime, Throughput
 from analysis.notes import Evidence, Missing, Note
-from analysis.operators import CoreUse, Extra, Operators
+from analysis.operators import CoreUse, Extra, Operators, with_custom_operators
 from analysis.options import Options
 from analysis.profile.discover import Capture, Profile
 from analysis.profile.metadata import Cores, Metadata
 from analysis.scenario import Scenario, Stack
 from analysis.steps import StepDecomposition
+from analysis.trace.summary import TraceSummary
 
 ROOT = Path("profiles/run7")
 
@@ -89,6 +93,72 @@ API_SCHEMA = {
     "group": pl.String,
     "watched": pl.Boolean,
 }
+HOST_OPERATOR_SCHEMA = {
+    "name": pl.String,
+    "group": pl.String,
+    "calls": pl.Int64,
+    "calls_per_step": pl.Float64,
+    "total_ns": pl.Int64,
+    "per_step_ns": pl.Int64,
+    "self_ns": pl.Int64,
+    "avg_ns": pl.Int64,
+    "max_ns": pl.Int64,
+    "share": pl.Float64,
+    "threads": pl.UInt32,
+}
+CUSTOM_SCHEMA = {
+    "name": pl.String,
+    "launched_by": pl.String,
+    "count": pl.Int64,
+    "count_per_step": pl.Float64,
+    "total_ns": pl.Int64,
+    "per_step_ns": pl.Int64,
+    "avg_ns": pl.Int64,
+    "max_ns": pl.Int64,
+}
+CALL_SCHEMA = {
+    "event": pl.UInt32,
+    "name": pl.String,
+    "start_ns": pl.Int64,
+    "duration_ns": pl.Int64,
+    "self_ns": pl.Int64,
+    "step": pl.Int64,
+    "thread": pl.String,
+    "depth": pl.UInt32,
+    "input_dims": pl.String,
+}
+COPY_SCHEMA = {
+    "direction": pl.String,
+    "count": pl.Int64,
+    "count_per_iteration": pl.Float64,
+    "total_ns": pl.Int64,
+    "avg_ns": pl.Int64,
+    "max_ns": pl.Int64,
+    "bytes": pl.Int64,
+    "gb_per_s": pl.Float64,
+    "per_iteration_ns": pl.Int64,
+    "overlapped_ns": pl.Int64,
+    "overlapped_share": pl.Float64,
+}
+COPY_ITERATION_SCHEMA = {
+    "iteration": pl.String,
+    "direction": pl.String,
+    "count": pl.Int64,
+    "time_ns": pl.Int64,
+    "gap_ns": pl.Int64,
+    "overlapped_ns": pl.Int64,
+    "excluded": pl.Boolean,
+}
+COPY_BAR_SCHEMA = {
+    "event": pl.UInt32,
+    "iteration": pl.String,
+    "direction": pl.String,
+    "start_ns": pl.Int64,
+    "duration_ns": pl.Int64,
+    "bytes": pl.Int64,
+    "stream": pl.String,
+}
+NO_TRACE = Missing(("trace_view", "msprof_timeline", "kineto_trace"), "trace")
 STEP_SCHEMA = {
     "step": pl.String,
     "computing_ns": pl.Int64,
@@ -114,6 +184,10 @@ class Source:
     metrics: CoreMetrics
     operators: Operators | Missing
     host: Host | Missing
+    host_operators: HostOperators | Missing = NO_TRACE
+    copies: Copies | Missing = NO_TRACE
+    custom_operators: CustomOperators | Missing = NO_TRACE
+    trace_summary: TraceSummary | Missing = NO_TRACE
     options: Options = field(default_factory=Options)
     metadata: Metadata = field(default_factory=Metadata)
     cores: Cores = field(default_factory=Cores)
@@ -123,6 +197,11 @@ class Source:
     damaged: bool = False
 
     @property
+    def extras(self) -> tuple[Extra, ...]:
+        extras = () if isinstance(self.operators, Missing) else self.operators.extras
+        return with_custom_operators(extras, self.custom_operators)
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         return find_findings(self)
 
@@ -130,6 +209,16 @@ class Source:
 def frame(schema: dict[str, Any], *rows: dict[str, Any]) -> pl.DataFrame:
     """A frame with all columns of ``schema``; what a row leaves out is null."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
+
+
+def custom_kernels(name: str) -> CustomOperators:
+    """Two kernels of one custom operator; the launch of three others is not known."""
+    row = {"name": name, "launched_by": name, "count": 4, "count_per_step": 2.0, "total_ns": 8_000_123}
+    rows = [
+        row | {"per_step_ns": 4_000_062, "avg_ns": 2_000_031, "max_ns": 3_000_000},
+        row | {"name": "Lookup", "total_ns": 9_000, "per_step_ns": 4_500, "avg_ns": 2_250, "max_ns": 4_000},
+    ]
+    return CustomOperators(pl.DataFrame(rows, schema=CUSTOM_SCHEMA), unknown=3)
 
 
 def captures(*ranks: int | None, producer: str = "torch_npu") -> tuple[Capture, ...]:
@@ -263,6 +352,149 @@ def host_tables(name: str = "aclrtSynchronizeStream") -> Host:
     )
 
 
+def framework_operators(name: str = "aten::copy_", rows: int = 1) -> HostOperators:
+    """``rows`` operators in two steps of 500 us: 3 calls of 40, 30 and 30 us, 90 us without what is below."""
+    operator = {
+        "name": name,
+        "group": "aten",
+        "calls": 3,
+        "calls_per_step": 1.5,
+        "total_ns": 100_000,
+        "per_step_ns": 50_000,
+        "self_ns": 90_000,
+        "avg_ns": 33_333,
+        "max_ns": 40_000,
+        "share": 0.1,
+        "threads": 2,
+    }
+    call = {"name": name, "self_ns": 30_000, "thread": "Thread 1", "depth": 1, "input_dims": "4096,512;"}
+    return HostOperators(
+        by_name=frame(HOST_OPERATOR_SCHEMA, *[operator] * rows),
+        calls=frame(
+            CALL_SCHEMA,
+            {**call, "event": 5, "start_ns": 1_020_000, "duration_ns": 40_000, "step": 10},
+            {**call, "event": 6, "start_ns": 1_300_000, "duration_ns": 30_000, "step": 10},
+            {**call, "event": 9, "start_ns": 1_507_000, "duration_ns": 30_000, "step": 11},
+        ),
+        steps=2,
+        outside=4,
+        partial=1,
+        verdicts=(
+            Verdict("aten_copy_", 501.0, 50_000, 33_333, flagged=True),
+            Verdict("aten_to", 2.0, 4_000, 2_000, flagged=False),
+            Verdict("aten_to_copy", 0.0, 0, None, flagged=False),
+        ),
+    )
+
+
+def copy_tables(stream: str = "Stream 2") -> Copies:
+    """EXPECTED.md 1.4: H2D 2 x 50 us of 5 MB, half of it beside computing; D2H 1 x 20 us of 8192 B."""
+    to_device = {"direction": "host_to_device", "duration_ns": 50_000, "bytes": 5_000_000, "stream": stream}
+    of_step = {"direction": "host_to_device", "count": 1, "time_ns": 50_000, "gap_ns": 0, "excluded": False}
+    return Copies(
+        by_direction=frame(
+            COPY_SCHEMA,
+            {
+                "direction": "host_to_device",
+                "count": 2,
+                "count_per_iteration": 1.0,
+                "total_ns": 100_000,
+                "avg_ns": 50_000,
+                "max_ns": 50_000,
+                "bytes": 10_000_000,
+                "gb_per_s": 100.0,
+                "per_iteration_ns": 50_000,
+                "overlapped_ns": 50_000,
+                "overlapped_share": 0.5,
+            },
+            {
+                "direction": "device_to_host",
+                "count": 1,
+                "count_per_iteration": 0.5,
+                "total_ns": 20_000,
+                "avg_ns": 20_000,
+                "max_ns": 20_000,
+                "bytes": 8_192,
+                "gb_per_s": 0.4096,
+                "per_iteration_ns": 10_000,
+                "overlapped_ns": 0,
+                "overlapped_share": 0.0,
+            },
+        ),
+        by_iteration=frame(
+            COPY_ITERATION_SCHEMA,
+            {**of_step, "iteration": "10", "overlapped_ns": 50_000},
+            {**of_step, "iteration": "11", "overlapped_ns": 0},
+            {
+                **of_step,
+                "iteration": "11",
+                "direction": "device_to_host",
+                "time_ns": 20_000,
+                "overlapped_ns": 0,
+            },
+        ),
+        bars=frame(
+            COPY_BAR_SCHEMA,
+            {**to_device, "event": 7, "iteration": "10", "start_ns": 1_100_000},
+            {**to_device, "event": 8, "iteration": "11", "start_ns": 1_600_000},
+        ),
+        cut_by="profiler_step",
+        outside=1,
+    )
+
+
+def summary_of_trace(name: str = "trace_view.json") -> TraceSummary:
+    """A file of 6 bars on three tracks, cut and with two faults."""
+    return TraceSummary(
+        file=name,
+        objects=12,
+        by_phase={"M": 3, "X": 7, "f": 1, "s": 1},
+        bars=6,
+        tracks=frame(
+            {
+                "process": pl.String,
+                "thread": pl.String,
+                "role": pl.String,
+                "device": pl.Int64,
+                "bars": pl.UInt32,
+            },
+            {"process": "Python", "thread": name, "role": "python_main", "bars": 3},
+            {
+                "process": "Ascend Hardware",
+                "thread": "Stream 2",
+                "role": "device_stream",
+                "device": 0,
+                "bars": 2,
+            },
+            {
+                "process": "Ascend Hardware",
+                "thread": "Stream 3",
+                "role": "device_stream",
+                "device": 0,
+                "bars": 1,
+            },
+        ),
+        roles=frame(
+            {"role": pl.String, "tracks": pl.Int64, "bars": pl.Int64},
+            {"role": "python_main", "tracks": 1, "bars": 3},
+            {"role": "device_stream", "tracks": 2, "bars": 3},
+        ),
+        flows=frame(
+            {"kind": pl.String, "count": pl.Int64, "tied": pl.Int64, "tied_share": pl.Float64},
+            {"kind": "async_npu", "count": 4, "tied": 3, "tied_share": 0.75},
+        ),
+        faults=frame(
+            {"kind": pl.String, "count": pl.Int64, "example": pl.String, "lost": pl.Boolean},
+            {"kind": "no_ts", "count": 2, "example": name, "lost": True},
+            {"kind": "late_metadata", "count": 1, "example": name, "lost": False},
+        ),
+        repaired=0,
+        lost_events=2,
+        lost_bytes=77,
+        damaged=True,
+    )
+
+
 def full_source(name: str = "MatMulV2", shapes: str = "4096,512;512,1024", rows: int = 1) -> Source:
     """A training capture of which everything is known, one step left out as compile iteration."""
     both = captures(0, 1)
@@ -328,6 +560,10 @@ def full_source(name: str = "MatMulV2", shapes: str = "4096,512;512,1024", rows:
         metrics=metrics,
         operators=operator_tables(name, shapes, rows),
         host=host_tables(name),
+        host_operators=framework_operators(name),
+        copies=copy_tables(),
+        custom_operators=custom_kernels(name),
+        trace_summary=summary_of_trace(name),
         options=Options(batch_size=512, facts={"cann": name}),
         metadata=Metadata("Level1", "PipeUtilization", "910B1", Cores(24, 48), {"torch_npu": name}),
         cores=Cores(24, 48, "chip_table"),
@@ -436,6 +672,33 @@ def level0_source() -> Source:
     )
 
 
+def kineto_source() -> Source:
+    """A GPU capture: one trace and nothing else, without faults and without arrows."""
+    one = captures(None)
+    summary = summary_of_trace("rank0.pt.trace.json")
+    return Source(
+        profile=Profile(ROOT, "gpu", one),
+        capture=one[0],
+        scenario=unknown_scenario(),
+        metrics=single_metrics(),
+        operators=Missing(("kernel_details", "op_summary"), "level1"),
+        host=Missing(("api_statistic",), "api"),
+        host_operators=replace(
+            framework_operators("aten::mm"), steps=None, outside=0, partial=0, verdicts=()
+        ),
+        copies=Copies(frame(COPY_SCHEMA), frame(COPY_ITERATION_SCHEMA), frame(COPY_BAR_SCHEMA), "none", 0),
+        trace_summary=replace(
+            summary,
+            flows=summary.flows.clear(),
+            faults=summary.faults.clear(),
+            repaired=0,
+            lost_events=0,
+            lost_bytes=0,
+            damaged=False,
+        ),
+    )
+
+
 def empty_source() -> Source:
     """A capture whose only table could not be read."""
     one = captures(None)
@@ -511,4 +774,5 @@ ALL_SOURCES = {
     "empty": empty_source,
     "statistic": statistic_source,
     "calm": calm_source,
+    "kineto": kineto_source,
 }

@@ -75,6 +75,25 @@ class TestTraining:
         assert training.metrics.device_step is not None
         assert us(training.metrics.device_step.value_ns) == (1060 + 770 + 60) / 2
 
+    def test_step_is_the_profiler_step_of_1000_us(self, training: Analysis) -> None:
+        metrics = training.metrics
+        assert metrics.host_step is not None
+        assert us(metrics.host_step.value_ns) == 1000
+        assert metrics.step is not None
+        assert (us(metrics.step.value_ns), metrics.step.source) == (1000, "host_step_larger")
+
+    def test_copies_inside_free(self, training: Analysis) -> None:
+        # [40,90) of [40,100) and [1040,1090) of [900,1100) are credited to step 10, [1910,1930) to step 11.
+        mean = training.metrics.step_trace
+        assert isinstance(mean, StepDecomposition)
+        assert mean.copies_ns is not None
+        assert us(mean.copies_ns) == (50 + 50 + 20) / 2
+
+    def test_copies_per_step_by_direction(self, training: Analysis) -> None:
+        # 1.4: H2D twice 50; D2H 20 in one of two steps.
+        metrics = training.metrics
+        assert [us(time.value_ns) if time else None for time in (metrics.h2d, metrics.d2h)] == [50, 10]
+
     def test_operator_types(self, training: Analysis) -> None:
         operators = training.operators
         assert isinstance(operators, Operators)
@@ -127,7 +146,9 @@ class TestTraining:
     def test_steps_and_scenario(self, training: Analysis) -> None:
         iterations = training.metrics.iterations
         assert (iterations.count, iterations.source) == (2, "step_trace_time")
-        assert training.metrics.h2d is None
+        # Neither its operators nor its trace hold a backward pass (spec S2).
+        assert training.scenario.scenario == "inference"
+        assert training.scenario.mode == "eager"
 
     def test_files_agree(self, training: Analysis) -> None:
         checks = {
@@ -136,6 +157,12 @@ class TestTraining:
         assert checks == {
             "op_statistic_kernels": (990_000, 990_000, True),
             "kernels_computing": (990_000, 990_000, True),
+            "trace_computing": (990_000, 990_000, True),
+            "trace_communication": (940_000, 940_000, True),
+            "trace_not_overlapped": (470_000, 470_000, True),
+            "trace_free": (430_000, 430_000, True),
+            "trace_kernels": (990_000, 990_000, True),
+            "trace_collectives": (940_000, 940_000, True),
         }
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
+from analysis.copies import Copies
 from analysis.findings import SEVERITIES, Finding, find_findings, finding_text
 from analysis.iterations import Iterations
 from analysis.metrics import NamedTime
@@ -126,3 +128,68 @@ def test_every_finding_has_words(name: str, language: str) -> None:
         text = finding_text(finding, messages)
         assert text
         assert "{" not in text
+
+
+def test_frequent_framework_operator_leads_to_its_row() -> None:
+    found = by_kind(full_source())["host_aten_copy_"]
+    # 50 us a step, of which the device waits at most its Free of 215 us: under a tenth of 945 us.
+    assert (found.severity, found.stake_ns) == ("look", 50_000)
+    assert (found.pane, found.view, found.filter) == ("host", "operators", "aten::copy_")
+    assert "host_aten_to" not in by_kind(full_source())
+
+
+def test_framework_operators_are_judged_without_api_statistic() -> None:
+    source = replace(full_source(), host=Missing(("api_statistic",), "api"))
+    assert {"host_aten_copy_", "host_unknown"} <= by_kind(source).keys()
+
+
+def test_only_copies_that_nothing_hides_are_at_stake() -> None:
+    found = by_kind(full_source())["copies_host_to_device"]
+    # 50 us a step, half of it beside computing.
+    assert (found.severity, found.stake_ns) == ("fine", 25_000)
+    assert finding_text(found, Messages("en")) == (
+        "copies on the device, H2D: 50.0 us per iteration, 50.0 % hidden"
+    )
+
+
+def test_copies_worth_a_tenth_of_the_step_are_worth_a_look() -> None:
+    source = full_source()
+    assert isinstance(source.copies, Copies)
+    longer = source.copies.by_direction.with_columns(pl.lit(200_000, pl.Int64).alias("per_iteration_ns"))
+    source = replace(source, copies=replace(source.copies, by_direction=longer))
+    # 100 of 200 us are hidden, the other 100 are more than a tenth of 945 us.
+    assert by_kind(source)["copies_host_to_device"].severity == "look"
+
+
+def test_copies_of_which_nothing_tells_whether_they_are_hidden_do_not_say_so() -> None:
+    source = full_source()
+    assert isinstance(source.copies, Copies)
+    unknown = source.copies.by_direction.with_columns(pl.lit(None, pl.Float64).alias("overlapped_share"))
+    found = by_kind(replace(source, copies=replace(source.copies, by_direction=unknown)))
+    assert "copies_host_to_device" not in found
+    assert found["copies_host_to_device_only"].stake_ns == 50_000
+
+
+def test_copies_outside_of_iterations_are_no_finding() -> None:
+    source = full_source()
+    assert isinstance(source.copies, Copies)
+    uncut = source.copies.by_direction.with_columns(pl.lit(None, pl.Int64).alias("per_iteration_ns"))
+    found = by_kind(replace(source, copies=replace(source.copies, by_direction=uncut)))
+    assert not any(kind.startswith("copies_") for kind in found)
+
+
+def test_frequent_operator_is_at_stake_whole_where_nothing_tells_how_long_the_device_waits() -> None:
+    source = replace(
+        full_source(),
+        metrics=single_metrics(headline=("step", NamedTime(400_000, "host_step_mean"))),
+    )
+    found = by_kind(source)["host_aten_copy_"]
+    # 50 us are an eighth of the step.
+    assert (found.severity, found.stake_ns) == ("action", 50_000)
+
+
+def test_unknown_operator_time_is_not_called_an_unknown_iteration() -> None:
+    step = NamedTime(400_000, "host_step_mean")
+    timed = replace(empty_source(), metrics=single_metrics(headline=("step", step)))
+    assert "dispatch_without_operators" in by_kind(timed)
+    assert "dispatch_unknown" not in by_kind(timed)

@@ -28,6 +28,7 @@ from tests.analysis.frames import (
     step_trace_time_table,
     steps_table,
 )
+from tests.analysis.trace_frames import steps_frame, traced
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 GE_RUN = Scenario("ge", (), (), False, "inference", (), "ge", (), None, (), Fusion(None, (), (), None))
@@ -44,11 +45,13 @@ def metrics(
     api=ABSENT,
     step_trace=ABSENT,
     steps=ABSENT,
+    of_trace: dict[str, Any] | None = None,
 ) -> Any:
     """The metrics of these tables; Any, because each test knows which of its values exist."""
-    found = find_iterations(kernels, api, step_trace, steps)
+    told = traced(**(of_trace or {}))
+    found = find_iterations(kernels, api, step_trace, steps, lambda: told.steps)
     tables = (kernels, op_statistic, api, step_trace, steps)
-    return core_metrics(found, scenario, options or Options(), *tables)
+    return core_metrics(found, scenario, options or Options(), *tables, told)
 
 
 def calls(**totals: tuple[int, int, int | None]):
@@ -363,6 +366,50 @@ def test_missing_step_file_leaves_its_sections_missing():
     assert isinstance(found.steps, Missing)
 
 
+# --------------------------------------------------------------- host step and device step
+
+
+def spans(*stages: int):
+    """step_trace_time of steps 1, 2, … with these device spans."""
+    return step_trace_time_table(
+        [{"step": str(at), "stage_ns": stage, "bubble_ns": 0} for at, stage in enumerate(stages, start=1)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "device", "step", "source"),
+    [
+        (900, 700, 900, "host_step_larger"),
+        (700, 900, 900, "device_step_larger"),
+        (900, 900, 900, "host_step_larger"),
+        (900, None, 900, "host_step_mean"),
+        (None, 900, 900, "device_step_span"),
+    ],
+)
+def test_step_is_the_larger_of_host_and_device(host, device, step, source):
+    found = metrics(
+        TRAINING,
+        steps=ABSENT if device is None else spans(device),
+        of_trace={} if host is None else {"steps": steps_frame(host)},
+    )
+    assert (found.step.value_ns, found.step.source) == (step, source)
+    assert (found.host_step and found.host_step.value_ns) == host
+    assert (found.device_step and found.device_step.value_ns) == device
+    assert found.headline == ("step", found.step)
+
+
+def test_throughput_is_by_the_larger_step():
+    found = metrics(
+        TRAINING, Options(batch_size=100), steps=spans(10**6), of_trace={"steps": steps_frame(4 * 10**6)}
+    )
+    assert found.throughput.value == 25_000
+
+
+def test_steps_of_a_graph_run_are_no_step():
+    found = metrics(GE_RUN, of_trace={"steps": steps_frame(900)})
+    assert (found.step, found.host_step.value_ns) == (None, 900)
+
+
 # --------------------------------------------------------------- throughput and room
 
 MILLISECONDS_4 = {"InputCopy": (1, 10**6, None), "ModelExecute": (1, 2 * 10**6, None)} | {
@@ -458,9 +505,12 @@ def test_every_note_source_and_check_has_its_words(language):
         metrics(kernels=kernels_table([{"duration_ns": 30}]), api=calls(ModelExecute=(3, 840, 800))),
         metrics(TRAINING, steps=steps_table(900, 10), api=calls(ModelExecute=(2, 20, 10))),
         metrics(),
+        metrics(TRAINING, steps=spans(9), of_trace={"steps": steps_frame(7)}),
+        metrics(TRAINING, steps=spans(7), of_trace={"steps": steps_frame(9)}),
     ]
     messages = Messages(language)
-    named = ("h2d", "model_execute", "d2h", "iteration", "device_iteration", "device_step", "op_time")
+    parts = ("h2d", "model_execute", "d2h", "iteration", "device_iteration")
+    named = (*parts, "host_step", "device_step", "step", "op_time")
     for one in found:
         for note in one.notes:
             assert "{" not in messages.text(f"note.{note.kind}", note.values)

@@ -11,7 +11,15 @@ from jsonschema import Draft202012Validator
 
 from analysis.report.json import json_report, report_schema
 from analysis.report.messages import LANGUAGES, Messages
-from tests.analysis.report_fixtures import ALL_SOURCES, empty_source, full_source, ge_source, level0_source
+from tests.analysis.report_fixtures import (
+    ALL_SOURCES,
+    empty_source,
+    framework_operators,
+    full_source,
+    ge_source,
+    kineto_source,
+    level0_source,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +62,7 @@ def test_schema_is_a_schema_of_2020_12():
 def test_schema_admits_no_other_key_and_needs_every_one():
     maps = [part for part in objects(report_schema()) if "properties" not in part]
     records = [part for part in objects(report_schema()) if "properties" in part]
-    assert len(maps) == 2  # versions and user_facts
+    assert len(maps) == 3  # versions, user_facts and by_phase
     assert all(part["additionalProperties"] is False for part in records)
     assert all(set(part["required"]) == set(part["properties"]) for part in records)
 
@@ -179,3 +187,65 @@ def test_path_that_is_no_text_can_be_written():
     source = full_source()
     odd = replace(source, files=(replace(source.files[0], path="a\udcff.csv"),))
     assert report(odd)["profile"]["files"][0]["path"] == "a\ufffd.csv"
+
+
+def test_trace_is_counted():
+    trace = report(full_source())["profile"]["trace"]
+    assert (trace["objects"], trace["bars"], trace["lost_bytes"]) == (12, 6, 77)
+    assert trace["by_phase"] == {"M": 3, "X": 7, "f": 1, "s": 1}
+    assert trace["flows"] == [{"kind": "async_npu", "count": 4, "tied": 3}]
+    assert trace["tracks"][1] == {
+        "process": "Ascend Hardware",
+        "thread": "Stream 2",
+        "role": "device_stream",
+        "device": 0,
+        "bars": 2,
+    }
+    assert [(fault["kind"], fault["count"], fault["lost"]) for fault in trace["faults"]] == [
+        ("no_ts", 2, True),
+        ("late_metadata", 1, False),
+    ]
+
+
+def test_capture_without_a_trace_has_null_in_its_place():
+    written = report(level0_source())
+    assert written["profile"]["trace"] is None
+    core = written["core_metrics"]
+    assert (core["copies"], core["copies_cut_by"], core["copies_outside"]) == (None, None, None)
+
+
+def test_copies_are_directed_and_timed_per_iteration():
+    core = report(full_source())["core_metrics"]
+    to_device, to_host = core["copies"]
+    assert (to_device["direction"], to_host["direction"]) == ("host_to_device", "device_to_host")
+    assert (to_device["per_iteration_us"], to_device["overlapped_us"]) == (50.0, 50.0)
+    assert (to_host["bytes"], to_host["gb_per_s"]) == (8192, 0.4096)
+    assert (core["copies_cut_by"], core["copies_outside"]) == ("profiler_step", 1)
+
+
+def test_framework_operators_are_cut_at_twenty_and_counted():
+    source = replace(full_source(), host_operators=framework_operators(rows=30))
+    host = report(source)["host"]
+    assert (len(host["operators"]), host["operator_rows"], host["steps"]) == (20, 30, 2)
+    assert host["operators"][0]["self_us"] == 90.0
+    assert host["operators"][0]["calls_per_step"] == 1.5
+
+
+def test_verdicts_on_framework_operators_follow_those_on_apis():
+    verdicts = report(full_source())["host"]["verdicts"]
+    assert [verdict["kind"] for verdict in verdicts] == [
+        "stream_sync",
+        "short_launches",
+        "aten_copy_",
+        "aten_to",
+        "aten_to_copy",
+    ]
+    assert verdicts[2]["calls_per_iteration"] == 501.0
+    assert verdicts[2]["level"] is None
+
+
+def test_gpu_trace_has_framework_operators_and_no_apis():
+    host = report(kineto_source())["host"]
+    assert host["apis"] is None
+    assert host["operators"][0]["name"] == "aten::mm"
+    assert host["steps"] is None

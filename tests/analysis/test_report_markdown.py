@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import polars as pl
 import pytest
 from markdown_it import MarkdownIt
 
+from analysis.copies import Copies
 from analysis.findings import MARKS
 from analysis.metrics import NamedTime
-from analysis.notes import Note
+from analysis.notes import Missing, Note
 from analysis.operator_problems import problem_rules
 from analysis.profile.kinds import kinds
 from analysis.report.escape import visible
@@ -21,8 +23,10 @@ from tests.analysis.report_fixtures import (
     ALL_SOURCES,
     calm_source,
     empty_source,
+    framework_operators,
     full_source,
     ge_source,
+    kineto_source,
     level0_source,
     statistic_source,
 )
@@ -305,3 +309,115 @@ def test_fused_operators_say_that_they_count_the_compile_iteration(cut: int | No
     assert source.scenario.fusion.kinds
     said = ENGLISH.text("report.core.fusion_with_first") in chapter(markdown_report(source, ENGLISH), 2)
     assert said == (cut is not None)
+
+
+def section(markdown: str, title: str) -> str:
+    """The text below a heading of the third level."""
+    below = markdown.split(f"\n### {title}\n")[1]
+    return re.split(r"^##+ (?!#)", below, maxsplit=1, flags=re.MULTILINE)[0].strip()
+
+
+def test_trace_section_counts_what_the_file_holds():
+    trace = section(markdown_report(full_source("t.json"), ENGLISH), "Trace")
+    assert "t.json holds 12 objects, of them 6 bars on 3 tracks." in shown_text(trace)
+    assert "M 3, X 7, f 1, s 1" in trace
+    assert "| device streams | 2 | 3 |" in trace
+    assert "| async_npu (framework operator to kernel) | 4 | 3 | 75.000 |" in trace
+    assert "the 77 bytes after the last whole event are lost" in trace
+    assert "| no start (ts) | 2 | ✓ | t.json |" in trace
+
+
+def test_trace_without_faults_and_arrows_says_both():
+    trace = section(markdown_report(kineto_source(), ENGLISH), "Trace")
+    assert ENGLISH.text("report.trace.no_faults") in trace
+    assert ENGLISH.text("report.trace.no_arrows") in trace
+
+
+def test_missing_trace_names_the_files_it_could_be():
+    trace = section(markdown_report(level0_source(), ENGLISH), "Trace")
+    assert trace.startswith(
+        "Not available: this needs trace_view or msprof_timeline or kineto_trace. Collect with"
+    )
+    assert "\n" not in trace
+
+
+def test_copies_are_told_by_direction_and_by_iteration():
+    copies = section(markdown_report(full_source(), ENGLISH), "Copies on the device")
+    assert "Longest per iteration: H2D (to device), 50.0 us; 50.0 % of it" in copies
+    assert "Copies outside of every iteration: 1;" in copies
+    direction, iteration = tables_of(copies)
+    assert direction[3].startswith(
+        "| D2H (to host) | 1 | 0.5 | 10.000 | 20.000 | 20.000 | 20.000 | 8192 | 0.4096 | 0.000 |"
+    )
+    assert [row.split(" | ")[0] for row in iteration[2:]] == ["| 10", "| 11", "| 11"]
+
+
+def test_many_iterations_are_not_listed_one_by_one():
+    source = full_source()
+    assert isinstance(source.copies, Copies)
+    rows = pl.concat(
+        source.copies.by_iteration.head(1).with_columns(pl.lit(str(number)).alias("iteration"))
+        for number in range(13)
+    )
+    source = replace(source, copies=replace(source.copies, by_iteration=rows))
+    assert len(tables_of(section(markdown_report(source, ENGLISH), "Copies on the device"))) == 1
+
+
+def test_excluded_iteration_of_copies_is_marked():
+    source = full_source()
+    assert isinstance(source.copies, Copies)
+    rows = source.copies.by_iteration.with_columns(pl.lit(value=True).alias("excluded"))
+    source = replace(source, copies=replace(source.copies, by_iteration=rows))
+    copies = section(markdown_report(source, ENGLISH), "Copies on the device")
+    assert "| 10 (excluded, not in the averages) |" in copies
+
+
+def test_copies_inside_free_are_told_with_it():
+    source = full_source()
+    step = source.metrics.step_trace
+    assert not isinstance(step, Missing)
+    known = replace(source, metrics=replace(source.metrics, step_trace=replace(step, copies_ns=70_000)))
+    assert "; copies take 70.0 us of it." in chapter(markdown_report(known, ENGLISH), 2)
+    assert "copies take" not in section(markdown_report(source, ENGLISH), "Step decomposition")
+
+
+def test_framework_operators_come_by_self_time_and_are_cut_at_twenty():
+    source = replace(full_source(), host_operators=framework_operators(rows=30))
+    operators = section(markdown_report(source, ENGLISH), "Framework operators on the host")
+    assert "20 of 30 framework operators, by self time." in operators
+    assert "Calls outside of every step: 4; they are left out." in operators
+    (table,) = tables_of(operators)
+    assert len(table) == 22
+    assert table[2] == (
+        "| aten::copy\\_ | aten | 3 | 1.5 | 100.000 | 50.000 | 90.000 | 33.333 | 40.000 | 10.000 | 2 |"
+    )
+
+
+def test_verdict_without_calls_says_that_there_are_none():
+    host = chapter(markdown_report(full_source(), ENGLISH), 7)
+    lines = [shown_text(line) for line in host.splitlines() if line.startswith("- ")]
+    line = next(line for line in lines if line.startswith("· aten::_to_copy"))
+    assert line.endswith("Here: no such call.")
+
+
+def test_verdict_on_a_framework_operator_has_its_numbers():
+    host = chapter(markdown_report(full_source(), ENGLISH), 7)
+    lines = [shown_text(line) for line in host.splitlines() if line.startswith("- ")]
+    line = next(line for line in lines if line.startswith("! aten::copy_"))
+    assert line.endswith("Here: 501 calls, 50.0 us per step, 33.3 us each: over the limit.")
+
+
+def test_gpu_trace_fills_the_host_chapter_and_the_device_chapters_say_what_they_need():
+    markdown = markdown_report(kineto_source(), ENGLISH)
+    host = chapter(markdown, 7)
+    assert "The trace has no steps: the numbers are of the whole run." in host
+    assert "| aten::mm |" in host
+    assert "this needs api_statistic" in host
+    assert chapter(markdown, 3).startswith("Not available: this needs kernel_details or op_summary.")
+
+
+def test_time_that_a_read_trace_does_not_hold_is_not_called_a_missing_trace():
+    none = Missing(("trace_view",), "level1", lacks="copies")
+    source = replace(full_source(), copies=none, metrics=replace(full_source().metrics, h2d=None))
+    core = chapter(markdown_report(source, ENGLISH), 2)
+    assert "| H2D | – | the trace has none |" in core

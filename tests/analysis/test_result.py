@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
+from analysis import capture_files
+from analysis.copies import Copies
 from analysis.errors import CancelledError
 from analysis.host import Host
+from analysis.host_operators import HostOperators
 from analysis.notes import Missing
 from analysis.operators import Operators
 from analysis.profile.discover import discover
 from analysis.profile.tables import Table
+from analysis.resources import Resources
 from analysis.result import Analysis
+from analysis.trace import cache
+from analysis.trace.model import FREE, Trace
+from tests.analysis.trace.builder import OVERLAP, bar, named
 
 if TYPE_CHECKING:
     from analysis.progress import FileProgress
@@ -119,12 +128,141 @@ def test_a_broken_metadata_file_is_noted_once(training: Path) -> None:
     assert [note.kind for note in analysis.notes if note.damage] == ["file_unreadable"]
 
 
-def test_a_trace_that_is_not_read_is_named_where_it_could_settle_the_scenario(training: Path) -> None:
+def test_the_trace_tells_what_the_tables_leave_open(training: Path) -> None:
+    # The example has no gradient operators in its tables.
+    add_event(training, bar("loss.backward", ("4242", "4242"), "1767607200000300.000", 5, "cpu_op"))
     analysis = analyse(training)
-    assert analysis.scenario.scenario == "inference"
-    assert "scenario_without_trace" in [note.kind for note in analysis.notes]
+    assert analysis.scenario.scenario == "training"
+    assert analysis.scenario.scenario_evidence[0].kind == "backward_events"
     output(training, "trace_view.json").unlink()
-    assert "scenario_without_trace" not in [note.kind for note in analyse(training).notes]
+    without = analyse(training)
+    assert without.scenario.scenario == "inference"
+    assert without.scenario.scenario_evidence[-1].kind == "no_trace"
+
+
+def add_event(training: Path, *events: dict[str, object]) -> None:
+    """Write more events to the end of the trace."""
+    file = output(training, "trace_view.json")
+    file.write_text(json.dumps([*json.loads(file.read_text()), *events]))
+
+
+def test_operators_come_without_the_trace_where_the_tables_decide(training: Path) -> None:
+    seen: list[FileProgress] = []
+    with_gradient(training)
+    analysis = analyse(training, progress=seen.append)
+    assert isinstance(analysis.operators, Operators)
+    assert isinstance(analysis.averaged_kernels, pl.DataFrame)
+    assert analysis.iterations.source == "step_trace_time"
+    assert analysis.scenario.mode == "eager"
+    assert "trace_view" not in {event.kind for event in seen}
+    assert analysis.metrics.host_step is not None
+    assert "trace_view" in {event.kind for event in seen}
+
+
+def with_gradient(training: Path) -> None:
+    """Make one kernel of the example a gradient operator."""
+    for name in ("kernel_details.csv", "op_statistic.csv"):
+        file = output(training, name)
+        file.write_text(file.read_text().replace("Mul,", "MulGrad,"))
+
+
+def test_the_trace_is_read_once_and_counted_in_bars(training: Path) -> None:
+    seen: list[FileProgress] = []
+    analysis = analyse(training, progress=seen.append)
+    assert isinstance(analysis.trace, Trace)
+    assert isinstance(analysis.host_operators, HostOperators)
+    assert isinstance(analysis.copies, Copies)
+    assert not isinstance(analysis.trace_summary, Missing)
+    assert analysis.trace_source is not None
+    (entry,) = (entry for entry in analysis.files if entry.kind == "trace_view")
+    assert (entry.state, entry.rows) == ("read", analysis.trace.events.height)
+    done = [event for event in seen if event.kind == "trace_view" and event.state == "done"]
+    assert [event.rows for event in done] == [entry.rows]
+
+
+def test_cancel_while_the_trace_is_read_leaves_it_to_be_read_again(training: Path) -> None:
+    seen: list[FileProgress] = []
+    patient = False
+
+    def cancelled() -> bool:
+        return bool(seen) and not patient
+
+    analysis = analyse(training, progress=seen.append, cancelled=cancelled)
+    with pytest.raises(CancelledError):
+        _ = analysis.trace
+    assert [event.state for event in seen] == ["reading"]
+    patient = True
+    assert isinstance(analysis.trace, Trace)
+    assert seen[-1].state == "done"
+
+
+def test_a_trace_that_was_read_before_comes_from_the_cache(
+    training: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "SMALLEST_SOURCE", 0)
+    resources = Resources(cache=tmp_path / "cache")
+    first = analyse(training, resources=resources).trace
+    assert isinstance(first, Trace)
+
+    def never(*_: object, **__: object) -> Trace:
+        raise AssertionError
+
+    monkeypatch.setattr(capture_files, "read_trace", never)
+    second = analyse(training, resources=resources)
+    assert isinstance(second.trace, Trace)
+    assert second.trace.events.equals(first.events)
+    assert not second.damaged
+
+
+def test_communication_json_is_counted_in_operations(training: Path) -> None:
+    found = [(entry.state, entry.rows) for entry in analyse(training).files if entry.kind == "communication"]
+    assert found == [("read", 5), ("passed_over", None)]
+
+
+def test_an_unreadable_trace_costs_only_its_own_results(training: Path) -> None:
+    output(training, "trace_view.json").write_bytes(b"no trace")
+    (training / "PROF_000001_20260105101500200_ABCDEFGHIJKLMNOP" / "mindstudio_profiler_output").rename(
+        training.parent / "elsewhere"
+    )
+    analysis = analyse(training)
+    for result in (analysis.trace, analysis.trace_steps, analysis.launches, analysis.copies):
+        assert isinstance(result, Missing)
+        assert result.unreadable
+    assert isinstance(analysis.host_operators, Missing)
+    assert analysis.trace_source is None
+    assert isinstance(analysis.operators, Operators)
+    assert analysis.metrics.host_step is None
+    assert {file.kind: file.state for file in analysis.files}["trace_view"] == "failed"
+    (note,) = (note for note in analysis.notes if note.damage)
+    assert (note.kind, note.file) == ("file_unreadable", "ASCEND_PROFILER_OUTPUT/trace_view.json")
+
+
+def test_faults_of_the_trace_are_noted_and_lost_events_are_damage(training: Path) -> None:
+    add_event(training, bar("aten::lost", ("4242", "4242"), "1767607200000300.000", -5))
+    analysis = analyse(training)
+    (note,) = (note for note in analysis.notes if note.kind == "trace_negative_dur")
+    assert (note.values, note.damage) == ({"count": "1", "example": "aten::lost"}, True)
+    assert note.file == "ASCEND_PROFILER_OUTPUT/trace_view.json"
+    assert analysis.damaged
+
+
+def test_a_trace_that_is_cut_is_used_and_noted(training: Path) -> None:
+    file = output(training, "trace_view.json")
+    text = file.read_text()
+    file.write_text(text[: text.rindex('"ph"')])
+    analysis = analyse(training)
+    assert isinstance(analysis.trace, Trace)
+    assert [note.kind for note in analysis.notes if note.damage] == ["trace_cut"]
+    assert analysis.metrics.host_step is not None
+
+
+def test_devices_of_one_trace_are_never_mixed(training: Path) -> None:
+    add_event(training, *named([bar("Free", (OVERLAP, "Free"), "1767607200000000.000", 900)], device=1))
+    analysis = analyse(training)
+    assert isinstance(analysis.trace, Trace)
+    assert analysis.trace.on(FREE).height == 5
+    (note,) = (note for note in analysis.notes if note.kind == "other_devices")
+    assert note.values == {"used": 0, "others": "1"}
 
 
 def test_the_user_s_chip_gives_the_cores(training: Path) -> None:

@@ -14,6 +14,8 @@ from tests.analysis.frames import (
     named_kernels,
     op_statistic_table,
 )
+from tests.analysis.trace.builder import CANN, GROUP, MAIN, PLANE, STREAM, bar, timeline
+from tests.analysis.trace_frames import launches_frame
 
 NO_MODEL = 4294967295
 NO_CALLS = api_statistic_table([{"level": "acl", "name": "aclnnMul"}])
@@ -22,10 +24,32 @@ ACLNN = named_kernels("aclnnMul_Mul_Mul", "aclnnAdd_Add_Add")
 PLAIN = named_kernels("MatMul_1", "aclnnAdd_Add_Add")
 
 
+def unread():
+    """A trace that must not be asked for."""
+    raise AssertionError
+
+
 def scenario(
-    kernels=ABSENT, *, op_statistic=ABSENT, api=ABSENT, producer="torch_npu", graphs=(), facts=None
+    kernels=ABSENT,
+    *,
+    op_statistic=ABSENT,
+    api=ABSENT,
+    producer="torch_npu",
+    graphs=(),
+    facts=None,
+    trace=ABSENT,
+    launches=ABSENT,
 ) -> Scenario:
-    return find_scenario(producer, kernels, op_statistic, api, frozenset(graphs), facts or {})
+    return find_scenario(
+        producer,
+        kernels,
+        op_statistic,
+        api,
+        frozenset(graphs),
+        facts or {},
+        unread if trace is unread else lambda: trace,
+        unread if launches is unread else lambda: launches,
+    )
 
 
 def of_type(*op_types: str | None):
@@ -115,6 +139,97 @@ def test_executions_that_both_files_count_are_counted_once():
 
 def test_nothing_to_judge_by_is_unknown():
     assert scenario().scenario == "unknown"
+
+
+# --------------------------------------------------------------- training or inference, by the trace
+
+
+def host(*names: str, cat: str = "cpu_op"):
+    """A trace in which the main thread ran these one after the other."""
+    return timeline(*[bar(name, MAIN, 10 * at, 5, cat) for at, name in enumerate(names)])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AddmmBackward0",
+        "autograd::engine::evaluate_function: AddmmBackward0",
+        "torch::autograd::AccumulateGrad",
+        "torch::autograd::CopyBackwards",
+        "aten::embedding_dense_backward",
+        "loss.backward",
+        "backward",
+        "## backward ##",
+        "train.autograd",
+        "no_grad_then_backward",
+    ],
+)
+def test_backward_event_in_the_trace_means_training(name):
+    found = scenario(of_type("MatMul"), trace=host("aten::mm", name, name))
+    assert found.scenario == "training"
+    assert found.scenario_evidence[0].values == {"count": 2, "names": f"{name} × 2"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "torch.no_grad",
+        "torch.autograd.grad_mode.set_grad_enabled",
+        "Optimizer.zero_grad#Adam.zero_grad",
+        "requires_grad_",
+        "torch.autograd.profiler",
+        "Backwards",
+        "feedbackward",
+        "no_backward",
+        "register_full_backward_hook",
+        "aten::mm",
+    ],
+)
+def test_event_that_merely_contains_the_letters_means_nothing(name):
+    assert scenario(of_type("MatMul"), trace=host("aten::add", name)).scenario == "inference"
+
+
+def test_user_annotations_count_and_frames_of_the_python_stack_do_not():
+    kernels = of_type("MatMul")
+    assert scenario(kernels, trace=host("backward", cat="user_annotation")).scenario == "training"
+    stack = host("torch/_tensor.py(525): backward", cat="python_function")
+    assert scenario(kernels, trace=stack).scenario == "inference"
+
+
+def test_events_of_the_device_are_no_backward_events():
+    trace = timeline(bar("aten::mm", MAIN, 0, 1, "cpu_op"), bar("ReluBackward0", STREAM, 0, 1))
+    assert scenario(of_type("MatMul"), trace=trace).scenario == "inference"
+
+
+def test_a_run_without_backward_events_says_how_many_names_it_looked_at():
+    found = scenario(of_type("MatMul"), trace=host("aten::mm", "aten::add", "aten::mm"))
+    assert [(seen.kind, dict(seen.values)) for seen in found.scenario_evidence] == [
+        ("no_gradient_operators", {"count": 1}),
+        ("no_backward_events", {"count": 2}),
+    ]
+
+
+def test_a_trace_alone_decides_where_no_table_is_there():
+    assert scenario(producer="kineto", trace=host("AddmmBackward0")).scenario == "training"
+    assert scenario(producer="kineto", trace=host("aten::mm")).scenario == "inference"
+
+
+def test_a_trace_without_framework_operators_decides_nothing():
+    found = scenario(trace=timeline(bar("x", STREAM, 0, 1)))
+    assert found.scenario == "unknown"
+    assert [seen.kind for seen in found.scenario_evidence] == ["no_operators", "no_host_operators"]
+
+
+def test_a_trace_that_is_not_there_is_said_so():
+    assert [seen.kind for seen in scenario(of_type("MatMul")).scenario_evidence][-1] == "no_trace"
+
+
+def test_the_trace_is_not_read_where_the_tables_decide():
+    static = kernels_table([{"op_type": "ReluGrad", "name": "aclnnReluGrad", "op_state": "static"}])
+    assert scenario(static, api=NO_CALLS, trace=unread, launches=unread).scenario == "training"
+    graph = kernels_table([{"op_type": "MatMul", "name": "MatMul_1", "op_state": "static"}])
+    found = scenario(graph, api=EXECUTE, producer="msprof", trace=unread, launches=unread)
+    assert (found.scenario, found.mode) == ("inference", "ge")
 
 
 # --------------------------------------------------------------- execution mode, the table row by row
@@ -249,6 +364,94 @@ def test_modes_are_the_vocabulary():
     assert set(load_toml("analysis", "user_facts.toml")["mode"]["values"]) == set(modes) - {"unknown"}
 
 
+# --------------------------------------------------------------- eager by who launched the kernels: C22
+
+
+def launched(*counts: int, untied: int = 0, kernel: str = "AI_CORE", more=()):
+    """A trace whose host operators launched so many kernels each, then kernels that nobody launched."""
+    operators = [bar("aten::mm", MAIN, 10 * at, 5, "cpu_op") for at in range(len(counts))]
+    kernels = [bar("MatMul", STREAM, 100 + at, 1, task_type=kernel) for at in range(sum(counts) + untied)]
+    hosts = [at for at, count in enumerate(counts) for _ in range(count)]
+    pairs = [(len(counts) + at, host) for at, host in enumerate(hosts)]
+    return timeline(*operators, *kernels, *more), launches_frame(*pairs)
+
+
+def mode_of(trace, launches, kernels=PLAIN, **arguments):
+    given = {"api": NO_CALLS} | arguments
+    return scenario(kernels, trace=trace, launches=launches, **given)
+
+
+def test_kernels_tied_to_operators_of_their_own_mean_eager():
+    found = mode_of(*launched(2, 1, 1, 15, untied=1))
+    assert found.mode == "eager"
+    assert [seen.kind for seen in found.mode_evidence] == ["tied_kernels", "not_fused", "no_model_execute"]
+    assert found.mode_evidence[0].values == {"count": 19, "total": 20, "operators": 4}
+
+
+def test_fewer_than_95_of_100_tied_kernels_prove_nothing():
+    found = mode_of(*launched(10, 8, untied=1))
+    assert found.mode == "unknown"
+    assert found.mode_evidence[-1].kind == "not_tied"
+    assert found.mode_evidence[-1].values == {"count": 18, "total": 19, "operators": 2, "shared": 0}
+
+
+@pytest.mark.parametrize(("largest", "mode"), [(32, "eager"), (33, "unknown")])
+def test_an_operator_that_launches_a_whole_graph_is_no_operator_of_their_own(largest, mode):
+    found = mode_of(*launched(1, largest))
+    assert found.mode == mode
+    if mode == "unknown":
+        assert found.mode_evidence[-1].values == {"count": 1, "total": 34, "operators": 1, "shared": 33}
+
+
+def test_a_trace_of_a_part_of_the_kernels_proves_nothing():
+    trace, launches = launched(1, 1)
+    found = mode_of(trace, launches, kernels=named_kernels("MatMul_1", "MatMul_2", "MatMul_3"))
+    assert found.mode == "unknown"
+    assert found.mode_evidence[-1].values == {"count": 2, "total": 3, "operators": 2, "shared": 0}
+
+
+def test_waits_copies_and_communication_are_no_kernels():
+    others = (
+        bar("Notify_Wait", STREAM, 500, 1, task_type="NOTIFY_WAIT_SQE"),
+        bar("MEMCPY_ASYNC", STREAM, 501, 1, task_type="MEMCPY_ASYNC"),
+        bar("hcom_allReduce_AicpuKernel", STREAM, 502, 1, task_type="AI_CPU"),
+        bar("hcom_allReduce__1", GROUP, 503, 1),
+        bar("Memcpy", PLANE, 504, 1),
+    )
+    found = mode_of(*launched(1, 1, more=others))
+    assert found.mode_evidence[0].values["total"] == 2
+
+
+@pytest.mark.parametrize(
+    ("kernels", "arguments", "mode"),
+    [
+        pytest.param(PLAIN, {"producer": "mindspore"}, "unknown", id="no torch_npu profile"),
+        pytest.param(PLAIN, {"api": EXECUTE}, "ge", id="ModelExecute"),
+        pytest.param(PLAIN, {"api": api_statistic_table([{"name": "RunGraph"}])}, "unknown", id="RunGraph"),
+        pytest.param(PLAIN, {"graphs": ("ge_dump",)}, "graph_dump", id="a dumped graph"),
+        pytest.param(named_kernels("MatMul", model_id=1), {}, "unknown", id="a Model ID"),
+        pytest.param(fused("triton_poi_fused_add_0"), {}, "inductor_triton", id="a fused prefix"),
+        pytest.param(ABSENT, {}, "unknown", id="no kernel file, so fusion is unknown"),
+        pytest.param(PLAIN, {"api": ABSENT}, "eager", id="no api_statistic, as at Level0"),
+    ],
+)
+def test_what_else_eager_by_launches_needs(kernels, arguments, mode):
+    trace, launches = launched(1, 1)
+    assert mode_of(trace, launches, kernels=kernels, **arguments).mode == mode
+
+
+def test_graph_calls_in_the_trace_rule_eager_out_where_api_statistic_is_not_there():
+    for name in ("Model@ModelExecute", "Model@RunGraph", "AscendCL@aclmdlExecute"):
+        trace, launches = launched(1, 1, more=(bar(name, CANN, 0, 9),))
+        assert mode_of(trace, launches, api=ABSENT).mode == "unknown"
+
+
+def test_a_trace_without_kernels_leaves_the_mode_unknown():
+    found = mode_of(*launched())
+    assert found.mode == "unknown"
+    assert [seen.kind for seen in found.mode_evidence] == ["without_aclnn"]
+
+
 # --------------------------------------------------------------- framework and stack
 
 
@@ -335,6 +538,34 @@ def test_dynamic_shape_is_unknown_without_kernels():
     assert scenario(api=EXECUTE).dynamic_shape is None
 
 
+MODEL_EXECUTE = bar("Model@ModelExecute", CANN, 0, 90)
+SHAPES = bar("Node@InferShape", CANN, 10, 5)
+ACLNN_CALL = bar("AscendCL@aclnnMul", CANN, 20, 5)
+
+
+@pytest.mark.parametrize(
+    ("api", "bars", "dynamic"),
+    [
+        pytest.param(EXECUTE, (SHAPES, ACLNN_CALL), True, id="InferShape and aclnn beside ModelExecute"),
+        pytest.param(ABSENT, (MODEL_EXECUTE, ACLNN_CALL), True, id="ModelExecute in the trace alone"),
+        pytest.param(EXECUTE, (bar("Node@launch", CANN, 0, 1),), None, id="neither call"),
+        pytest.param(EXECUTE, (bar("aclnnMul", STREAM, 0, 1),), None, id="a kernel is no call"),
+        pytest.param(ABSENT, (SHAPES,), None, id="no ModelExecute anywhere"),
+        pytest.param(NO_CALLS, unread, None, id="no ModelExecute in api_statistic: the trace is not asked"),
+    ],
+)
+def test_dynamic_shape_by_calls_where_op_state_is_not_recorded(api, bars, dynamic):
+    trace = unread if bars is unread else timeline(*bars)
+    found = scenario(of_type("MatMul"), api=api, producer="msprof", trace=trace)
+    assert found.dynamic_shape is dynamic
+
+
+def test_calls_that_make_shapes_dynamic_are_counted():
+    trace = timeline(SHAPES, ACLNN_CALL, MODEL_EXECUTE)
+    (seen,) = scenario(of_type("MatMul"), api=EXECUTE, producer="msprof", trace=trace).dynamic_evidence
+    assert (seen.kind, dict(seen.values)) == ("shape_calls", {"count": 2, "executed": 3})
+
+
 # --------------------------------------------------------------- words
 
 
@@ -354,6 +585,12 @@ def test_every_conclusion_and_its_evidence_has_words(language):
         scenario(named_kernels("aclnnMul", model_id=NO_MODEL, op_state="static")),
         scenario(fused("dvm_fused_add_0"), api=NO_CALLS, facts={"lazy_fusion": "true"}),
         scenario(kernels_table([{"op_type": "ReluGrad", "op_state": "dynamic"}]), facts={"mode": "eager"}),
+        scenario(PLAIN, trace=host("backward")),
+        scenario(PLAIN, trace=host("aten::mm")),
+        scenario(PLAIN, trace=timeline(SHAPES)),
+        scenario(of_type("MatMul"), api=EXECUTE, trace=timeline(SHAPES)),
+        mode_of(*launched(2, 1)),
+        mode_of(*launched(1, untied=3)),
     ]
     for one in found:
         stack_evidence = [seen for stack in one.stacks for seen in stack.evidence]

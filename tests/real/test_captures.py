@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+from analysis.notes import Missing
 from analysis.operators import Operators
 from analysis.profile.discover import discover
 from analysis.profile.tables import Table
@@ -81,18 +82,56 @@ def test_alexnet_operator_totals_agree_with_the_rows_and_with_op_statistic(data:
     assert found == pytest.approx(statistic, abs=50)
 
 
-def test_alexnet_files_agree_on_computing(data: Path) -> None:
-    checks = {check.kind: check for check in analyse(data / ALEXNET).metrics.checks}
-    assert checks.keys() == {"op_statistic_kernels", "kernels_computing"}
+@pytest.mark.parametrize("rank", [0, 1])
+def test_alexnet_files_agree(data: Path, rank: int) -> None:
+    checks = {check.kind: check for check in analyse(data / ALEXNET, rank).metrics.checks}
+    assert checks.keys() == {
+        "op_statistic_kernels",
+        "kernels_computing",
+        "trace_computing",
+        "trace_communication",
+        "trace_not_overlapped",
+        "trace_free",
+        "trace_kernels",
+        "trace_collectives",
+    }
     assert all(check.agrees for check in checks.values())
+    (row,) = rows(data / ALEXNET / f"rank{rank}_ascend_pt" / OUTPUT / "step_trace_time.csv")
+    assert checks["trace_computing"].left_ns == ns(row["Computing"])
+    assert checks["trace_communication"].left_ns == ns(row["Communication"])
+    assert checks["trace_not_overlapped"].left_ns == ns(row["Communication(Not Overlapped)"])
+    assert checks["trace_free"].left_ns == ns(row["Free"])
 
 
-def test_alexnet_trains_and_its_mode_is_not_guessed(data: Path) -> None:
-    scenario = analyse(data / ALEXNET).scenario
+@pytest.mark.parametrize("folder", [ALEXNET, "torch_npu_alexnet_level0"])
+def test_alexnet_is_eager_because_operators_launched_its_kernels(data: Path, folder: str) -> None:
+    scenario = analyse(data / folder).scenario
     assert scenario.scenario == "training"
-    # 66 of 191 kernels carry no aclnn; only the trace can tie them to host operators.
-    assert scenario.mode == "unknown"
-    assert scenario.dynamic_shape is True
+    # 66 of 191 kernels carry no aclnn, but each of the 187 that are no communication has its host operator.
+    assert scenario.mode == "eager"
+    assert scenario.mode_evidence[0].values["count"] == scenario.mode_evidence[0].values["total"] == 187
+    assert [stack.name for stack in scenario.stacks] == ["Eager"]
+
+
+def test_alexnet_shapes_are_dynamic_by_op_state(data: Path) -> None:
+    assert analyse(data / ALEXNET).scenario.dynamic_shape is True
+
+
+def test_alexnet_step_is_its_profiler_step(data: Path) -> None:
+    metrics = analyse(data / ALEXNET).metrics
+    assert metrics.step is not None
+    assert metrics.device_step is not None
+    # ProfilerStep#50 lasts 155,985.8 us on the host; Stage is 136,581 us.
+    assert (metrics.step.value_ns, metrics.device_step.value_ns) == (155_985_800, 136_581_000)
+
+
+def test_a_gpu_trace_tells_steps_and_training(data: Path) -> None:
+    analysis = analyse(data / "gpu_recommender" / "worker0_step_12.1694128201545.pt.trace.json")
+    assert analysis.scenario.scenario == "training"
+    assert analysis.iterations.source == "profiler_step"
+    assert analysis.metrics.host_step is not None
+    assert analysis.metrics.step == analysis.metrics.host_step
+    assert isinstance(analysis.metrics.step_trace, Missing)
 
 
 def test_level0_says_what_is_missing_and_still_reports(data: Path) -> None:

@@ -101,7 +101,7 @@ async def test_a_list_without_its_file_says_what_it_needs(training: Path, tmp_pa
     shutil.copytree(training, folder)
     (folder / "ASCEND_PROFILER_OUTPUT" / "api_statistic.csv").unlink()
     async with explorer(folder) as (_, pilot):
-        await press(pilot, "3")
+        await press(pilot, "3", "t")
         assert "This list needs api_statistic" in screen_text(pilot)
 
 
@@ -149,7 +149,7 @@ async def test_damaged_file_leaves_the_other_panes_working(training: Path, tmp_p
     (folder / "ASCEND_PROFILER_OUTPUT" / "api_statistic.csv").write_bytes(b"\x00\x01\x02")
     async with explorer(folder) as (screen, pilot):
         assert "files that cannot be read: 1" in screen_text(pilot)
-        await press(pilot, "3")
+        await press(pilot, "3", "t")
         assert "could not be read" in screen_text(pilot)
         await press(pilot, "2")
         assert table_of(screen).row_count > 0
@@ -392,7 +392,7 @@ async def test_palette_runs_an_action(training: Path) -> None:
         await settled(pilot)
         await press(pilot, "enter")
         await pilot.pause(0.2)
-        assert "Host › top calls" in screen_text(pilot)
+        assert "Host › framework operators" in screen_text(pilot)
 
 
 async def test_quit_key_leaves(training: Path) -> None:

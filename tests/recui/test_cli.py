@@ -29,6 +29,7 @@ OP_STATISTIC = "OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
 
 
 @pytest.fixture

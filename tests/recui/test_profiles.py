@@ -15,7 +15,15 @@ PROFILES = [
     "training_torch_npu",
     *(f"layouts/{layout.name}" for layout in sorted((EXAMPLES / "layouts").iterdir())),
 ]
-CAPTURES = ["torch_npu_alexnet_level0", "torch_npu_alexnet_2rank_level1", "msprof_groupedmatmul", "older"]
+CAPTURES = [
+    "torch_npu_alexnet_level0",
+    "torch_npu_alexnet_2rank_level1",
+    "msprof_groupedmatmul",
+    "older",
+    "older/trace_view_2024-01.json",
+    "gpu_recommender/worker0_step_12.1694128201545.pt.trace.json",
+    "gpu_recommender/torchrec_sampled_rank-0.json.gz",
+]
 
 
 async def visit_everything(path: Path) -> None:
@@ -25,10 +33,13 @@ async def visit_everything(path: Path) -> None:
         assert not screen.query_one("#failure").display
         for pane in ("1", "2", "3"):
             await press(pilot, pane)
-            for _ in range(5):
+            for _ in range(6):
                 await press(pilot, "t")
-                if pane != "1" and screen.can("open_row"):
-                    await press(pilot, "enter", "escape")
+                depth = 0
+                while pane != "1" and screen.can("open_row"):
+                    await press(pilot, "enter")
+                    depth += 1
+                await press(pilot, *["escape"] * depth)
         await press(pilot, "L", "2")
         assert "算子" in screen_text(pilot)
         await press(pilot, "f", "f")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from textual.app import App, ComposeResult
 
 from analysis.findings import find_findings
-from tests.analysis.report_fixtures import Source
+from tests.analysis.report_fixtures import NO_TRACE, Source
 from widgets.pane import Pane
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ P = TypeVar("P", bound=Pane)
 def with_kernels(source: Source, kernels: object) -> Any:
     """The analysis with its findings and with the kernels that drill-downs read."""
     results = {name: getattr(source, name) for name in source.__slots__}
-    return SimpleNamespace(**results, averaged_kernels=kernels, findings=find_findings(source))
+    no_trace = {"trace": NO_TRACE, "trace_steps": NO_TRACE, "trace_source": None}
+    return SimpleNamespace(**results, **no_trace, averaged_kernels=kernels, findings=find_findings(source))
 
 
 class PaneApp(App[None]):

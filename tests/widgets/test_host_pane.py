@@ -1,11 +1,31 @@
-"""Pane 3: calls by level, verdicts, what is missing."""
+"""Pane 3: framework operators, calls by level, copies, verdicts, the text of an event, what is missing."""
 
 from __future__ import annotations
 
-from tests.analysis.report_fixtures import empty_source, full_source
-from tests.widgets.pane_app import do, settle, shown, text_of
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+import widgets.trace_levels
+from tests.analysis.report_fixtures import empty_source, full_source, ge_source, kineto_source
+from tests.widgets.pane_app import do, settle, shown, text_of, with_kernels
 from widgets.host import HostPane
 from widgets.messages import catalogue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+STEPS = pl.DataFrame({"step": [10, 11], "start_ns": [1_000_000, 1_500_000]})
+EVENT: dict[str, object] = {
+    "name": "op[red]|\u202e",
+    "ts": "12.001",
+    "dur": Decimal("1.230"),
+    "args": {"id": 36893488147419103232},
+}
 
 
 def pane(language: str = "en") -> HostPane:
@@ -14,14 +34,35 @@ def pane(language: str = "en") -> HostPane:
 
 async def test_lists_are_counted_in_their_tabs() -> None:
     async with shown(pane(), full_source()) as (_, pilot):
-        assert "top calls 3  watched 1  one-off 1  all 3" in text_of(pilot)
+        assert "framework operators 1  top calls 3  watched 1  one-off 1  all 3  copies 2" in text_of(pilot)
 
 
 async def test_verdicts_stand_above_the_lists_with_their_marks() -> None:
     async with shown(pane(), full_source()) as (_, pilot):
         lines = text_of(pilot).splitlines()
-        assert lines[0] == " ! stream syncs: 11.0 per iteration, 2.00 ms"
-        assert lines[1] == " ? launches: 500 per iteration, 18.0 us each, 9.00 ms"
+        assert lines[0] == " ! stream syncs: 11/step, 2.00 ms   ? launches: 500/step, 18.0 us each"
+
+
+async def test_inference_counts_in_iterations() -> None:
+    async with shown(pane(), ge_source()) as (_, pilot):
+        assert "/iteration" in text_of(pilot).splitlines()[0]
+
+
+async def test_verdicts_on_framework_operators_share_lines() -> None:
+    async with shown(pane(), full_source()) as (_, pilot):
+        lines = text_of(pilot).splitlines()
+        assert lines[1] == " ! aten::copy_: 501/step, 50.0 us   · aten::to: 2/step, 4.00 us"
+        assert lines[2] == " · aten::_to_copy: none"
+
+
+async def test_wide_screens_need_fewer_lines_for_the_verdicts() -> None:
+    async with shown(pane(), full_source(), size=(140, 40)) as (_, pilot):
+        lines = text_of(pilot).splitlines()
+        assert "stream syncs" in lines[0]
+        assert "launches" in lines[0]
+        assert "aten::copy_" in lines[0]
+        assert "aten::to:" in lines[0]
+        assert "aten::_to_copy" in lines[1]
 
 
 async def test_verdicts_follow_the_language() -> None:
@@ -33,12 +74,13 @@ async def test_verdicts_follow_the_language() -> None:
 
 async def test_detail_says_that_levels_are_not_added() -> None:
     async with shown(pane(), full_source(), size=(80, 40)) as (host, pilot):
-        await do(pilot, host, "detail_down", "detail_down", "detail_down")
+        await do(pilot, host, "next_view", "detail_down", "detail_down", "detail_down")
         assert "Levels are nested views of the same time" in text_of(pilot)
 
 
 async def test_unknown_level_is_shown_as_it_is() -> None:
     async with shown(pane(), full_source()) as (host, pilot):
+        await do(pilot, host, "next_view")
         table = host.table()
         assert table is not None
         table.action_move_last()
@@ -49,14 +91,15 @@ async def test_unknown_level_is_shown_as_it_is() -> None:
 async def test_views_turn_round() -> None:
     async with shown(pane(), full_source()) as (host, pilot):
         seen = []
-        for _ in range(4):
+        for _ in range(6):
             await do(pilot, host, "next_view")
             seen.append(host.trail()[-1])
-        assert seen == ["watched", "one-off", "all", "top calls"]
+        assert seen == ["top calls", "watched", "one-off", "all", "copies", "framework operators"]
 
 
 async def test_calls_open_nothing() -> None:
-    async with shown(pane(), full_source()) as (host, _):
+    async with shown(pane(), full_source()) as (host, pilot):
+        await do(pilot, host, "next_view")
         assert not host.allows("open_row")
 
 
@@ -64,3 +107,95 @@ async def test_missing_file_is_named() -> None:
     async with shown(pane(), empty_source()) as (host, pilot):
         assert "This list needs api_statistic" in text_of(pilot)
         assert host.table() is None
+
+
+async def test_without_framework_operators_the_calls_come_first() -> None:
+    async with shown(pane(), ge_source()) as (host, pilot):
+        assert host.trail()[-1] == "top calls"
+        assert "all 3  framework operators  copies" in text_of(pilot)
+
+
+async def test_gpu_trace_fills_the_pane_without_api_statistic() -> None:
+    async with shown(pane(), kineto_source()) as (host, pilot):
+        assert host.trail()[-1] == "framework operators"
+        assert "aten::mm" in text_of(pilot)
+        await do(pilot, host, "next_view")
+        assert "This list needs api_statistic" in text_of(pilot)
+
+
+async def test_empty_list_of_copies_says_that_the_trace_shows_none() -> None:
+    async with shown(pane(), kineto_source()) as (host, pilot):
+        await do(pilot, host, "previous_view")
+        assert "synchronous copies leave no bar" in text_of(pilot)
+
+
+# ------------------------------------------------------------------ drill-down
+
+
+def traced(read: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The full capture over a trace of ten bars, whose text ``read`` gives."""
+    monkeypatch.setattr(widgets.trace_levels, "event_text", read)
+    source = with_kernels(full_source("aten::copy_"), None)
+    starts = [1_000_000 + 10_000 * row for row in range(10)]
+    source.trace = SimpleNamespace(events=pl.DataFrame({"start_ns": starts, "number": range(20, 30)}))
+    source.trace_steps = STEPS
+    source.trace_source = object()
+    return source
+
+
+async def test_operator_opens_its_calls_relative_to_their_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(pane(), traced(lambda *_: EVENT, monkeypatch)) as (host, pilot):
+        await do(pilot, host, "open_row")
+        rows = [line.split() for line in text_of(pilot).splitlines() if "Thread 1" in line]
+        # Steps start at 1,000 and 1,500 us; the calls at 1,020, 1,300 and 1,507 us.
+        assert [row[:3] for row in rows[:3]] == [
+            ["▸", "10", "20.0"],
+            ["10", "300", "us"],
+            ["11", "7.00", "us"],
+        ]
+        assert host.trail()[-1] == "aten::copy_"
+
+
+async def test_call_opens_every_field_of_its_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def read(_source: object, _trace: object, number: int) -> object:
+        asked.append(number)
+        return EVENT
+
+    async with shown(pane(), traced(read, monkeypatch)) as (host, pilot):
+        await do(pilot, host, "open_row", "open_row")
+        text = text_of(pilot)
+        assert asked == [25]
+        assert "op[red]|\\u202e" in text
+        assert "36893488147419103232" in text
+        assert "1.230" in text
+        assert host.trail()[-1] == "event"
+
+
+async def test_event_of_a_changed_file_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(pane(), traced(lambda *_: None, monkeypatch)) as (host, pilot):
+        await do(pilot, host, "open_row", "open_row")
+        assert "The file has changed since it was read" in text_of(pilot)
+
+
+async def test_copies_open_every_copy_of_a_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(pane(), traced(lambda *_: EVENT, monkeypatch)) as (host, pilot):
+        await do(pilot, host, "previous_view", "open_row")
+        table = host.table()
+        assert table is not None
+        assert table.row_count == 2
+        assert host.trail()[-2:] == ("copies", "H2D (to device)")
+        assert "100 us" in text_of(pilot)
+        assert "5.00 MB" in text_of(pilot)
+
+
+async def test_story_of_a_direction_tells_each_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(pane(), traced(lambda *_: EVENT, monkeypatch), size=(140, 40)) as (host, pilot):
+        await do(pilot, host, "previous_view")
+        assert "Iteration 10:  Count 1  Time 50.0 us" in text_of(pilot)
+
+
+async def test_without_the_trace_operators_open_nothing() -> None:
+    async with shown(pane(), full_source()) as (host, _):
+        assert not host.allows("open_row")

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.analysis.report_fixtures import ALL_SOURCES, empty_source, full_source, ge_source, level0_source
+from analysis.trace.summary import TraceSummary
+from tests.analysis.report_fixtures import (
+    ALL_SOURCES,
+    empty_source,
+    full_source,
+    ge_source,
+    kineto_source,
+    level0_source,
+)
 from tests.widgets.pane_app import PaneApp, do, shown, text_of
 from widgets.finding_list import FindingList
 from widgets.messages import catalogue
@@ -96,6 +106,50 @@ async def test_core_metrics_say_what_they_rest_on() -> None:
 async def test_missing_files_are_named() -> None:
     async with shown(pane(), full_source()) as (_, pilot):
         assert "missing: step_trace_time, op_statistic" in text_of(pilot)
+
+
+async def test_damage_of_the_trace_stands_below_the_files() -> None:
+    async with shown(pane(), full_source()) as (_, pilot):
+        last = text_of(pilot).splitlines()[-1]
+        assert last == " Trace  6 bars on 3 tracks; ! 2 events lost, cut short: 77 bytes lost (f)"
+
+
+async def test_trace_without_faults_says_so() -> None:
+    async with shown(pane(), kineto_source()) as (_, pilot):
+        assert text_of(pilot).splitlines()[-1] == " Trace  6 bars on 3 tracks; no faults"
+
+
+async def test_repaired_events_are_no_damage() -> None:
+    source = full_source()
+    assert isinstance(source.trace_summary, TraceSummary)
+    whole = replace(source.trace_summary, damaged=False, repaired=1, lost_events=0, lost_bytes=0)
+    async with shown(pane(), replace(source, trace_summary=whole)) as (_, pilot):
+        assert "; events repaired: 1 (f)" in text_of(pilot).splitlines()[-1]
+
+
+async def test_capture_without_a_trace_has_no_line_on_it() -> None:
+    async with shown(pane(), ge_source()) as (_, pilot):
+        assert " Trace  " not in text_of(pilot)
+
+
+async def test_finding_on_an_operator_leads_to_its_row() -> None:
+    async with shown(pane(), full_source()) as (overview, pilot):
+        app = pilot.app
+        assert isinstance(app, PaneApp)
+        kinds = [finding.kind for finding in overview.findings]
+        overview.query_one(FindingList).highlighted = kinds.index("host_aten_copy_")
+        await do(pilot, overview, "open_row")
+        assert app.jumps == [("host", "operators", "aten::copy_")]
+
+
+async def test_finding_on_copies_leads_to_the_list_of_copies() -> None:
+    async with shown(pane(), full_source()) as (overview, pilot):
+        app = pilot.app
+        assert isinstance(app, PaneApp)
+        kinds = [finding.kind for finding in overview.findings]
+        overview.query_one(FindingList).highlighted = kinds.index("copies_host_to_device")
+        await do(pilot, overview, "open_row")
+        assert app.jumps == [("host", "copies", None)]
 
 
 async def test_full_value_is_the_finding_with_its_severity_in_words() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from analysis.copy_iterations import DEVICE_TO_HOST, HOST_TO_DEVICE
 from analysis.datafile import load_toml
 from analysis.notes import Missing
 from analysis.report.blocks import (
@@ -15,6 +16,7 @@ from analysis.report.blocks import (
     paragraph,
     table,
 )
+from analysis.report.chapters.copies import copy_blocks
 from analysis.report.chapters.steps import step_blocks
 from analysis.units import UNKNOWN, percent_text, three_digits, time_text, us_text
 
@@ -48,7 +50,7 @@ _ALL_TIMES = (
 
 
 def chapter(source: ReportSource, messages: Messages) -> list[str]:
-    """The core table of spec M8, the named times, the step decomposition and the evidence."""
+    """The core table of spec M8, the named times, the step decomposition, the copies and the evidence."""
     metrics = source.metrics
     return [
         paragraph(*_lead(metrics, messages)),
@@ -57,17 +59,18 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
             core_rows(source, messages),
         ),
         heading(3, messages.text(_by_scenario("report.section.times", source.scenario))),
-        _time_table(metrics, source.scenario, messages),
+        _time_table(source, messages),
         bullets(_judgements(source, messages)),
         heading(3, messages.text("report.section.steps")),
         *step_blocks(source, messages),
+        *copy_blocks(source, messages),
         *_fusion(source.scenario.fusion, source.metrics.iterations, messages),
         heading(3, messages.text("report.section.evidence")),
         bullets(_evidence(source.scenario, messages)),
     ]
 
 
-_TIMED = frozenset({"step_trace", "model_execute", "step_trace_time", "step_id"})
+_TIMED = frozenset({"step_trace", "model_execute", "step_trace_time", "profiler_step", "step_id"})
 """Sources of the number of iterations that also tell how long each took."""
 
 
@@ -214,33 +217,47 @@ def _not_excluded(iterations: Iterations, messages: Messages) -> str:
     return messages.text("report.core.first_unknown")
 
 
-def _why_unknown(name: str, scenario: Scenario) -> str:
-    traced = scenario.framework != "ge" and name in _TRACED
-    return "report.unknown_time.traced" if traced else f"report.unknown_time.{name}"
+def _why_unknown(name: str, source: ReportSource) -> str:
+    if source.scenario.framework == "ge" or name not in _TRACED:
+        return f"report.unknown_time.{name}"
+    if isinstance(source.trace_summary, Missing):
+        return "report.unknown_time.traced"
+    copied = {"h2d": HOST_TO_DEVICE, "d2h": DEVICE_TO_HOST}.get(name)
+    if copied is not None and not isinstance(source.copies, Missing):
+        if source.copies.undirected:
+            return "report.unknown_time.no_direction"
+        if copied in source.copies.bars["direction"]:
+            return "report.unknown_time.outside"
+    # A trace without such events is not a missing trace.
+    return "report.unknown_time.not_in_trace"
 
 
 def _time_label(name: str, metrics: CoreMetrics) -> str:
-    """A step of which only the device side is known must not be called the larger of both sides."""
-    device_only = name == "step" and metrics.host_step is None
-    return "report.time.step_of_device" if device_only else f"report.time.{name}"
+    """A step of which only one side is known must not be called the larger of both sides."""
+    if name == "step" and metrics.host_step is None:
+        return "report.time.step_of_device"
+    if name == "step" and metrics.device_step is None:
+        return "report.time.step_of_host"
+    return f"report.time.{name}"
 
 
-def _time_table(metrics: CoreMetrics, scenario: Scenario, messages: Messages) -> str:
-    belong = _GE_TIMES if scenario.framework == "ge" else _STEP_TIMES
+def _time_table(source: ReportSource, messages: Messages) -> str:
+    metrics = source.metrics
+    belong = _GE_TIMES if source.scenario.framework == "ge" else _STEP_TIMES
     rows = []
     for name in _ALL_TIMES:
         time: NamedTime | None = getattr(metrics, name)
         if time is not None:
-            source = messages.text(f"source.{time.source}")
+            basis = messages.text(f"source.{time.source}")
             label = messages.text(_time_label(name, metrics))
-            rows.append([label, us_text(time.value_ns), _share(time.share), source])
+            rows.append([label, us_text(time.value_ns), _share(time.share), basis])
         elif name in belong:
             rows.append(
                 [
                     messages.text(_time_label(name, metrics)),
                     UNKNOWN,
                     UNKNOWN,
-                    messages.text(_why_unknown(name, scenario)),
+                    messages.text(_why_unknown(name, source)),
                 ]
             )
     heads = [

@@ -5,8 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analysis.notes import Missing
-from analysis.report.blocks import MARKS, Head, heading, missing_line, paragraph, table
-from analysis.units import UNKNOWN, percent_text, three_digits, us_text
+from analysis.report.blocks import (
+    MARKS,
+    Head,
+    cut_line,
+    frame_table,
+    heading,
+    missing_line,
+    paragraph,
+    table,
+)
+from analysis.report.limits import TOP_ROWS
+from analysis.report.tables import CUSTOM_KERNELS, recorded
+from analysis.units import UNKNOWN, count_text, percent_text, three_digits, us_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,20 +36,21 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
     if isinstance(operators, Missing):
         return [missing_line(operators, messages)]
     return [
-        paragraph(*_lead(operators, messages)),
-        *_extras(operators, messages),
+        paragraph(*_lead(operators, source.extras, messages)),
+        *_extras(source.extras, messages),
+        *_custom(source, messages),
         heading(3, messages.text("report.section.core_limit")),
         *_core_limit(operators.core_use, messages),
     ]
 
 
-def _lead(operators: Operators, messages: Messages) -> Iterator[str]:
+def _lead(operators: Operators, extras: tuple[Extra, ...], messages: Messages) -> Iterator[str]:
     and_more = messages.text("report.and_more")
-    flagged = [messages.text(f"extra.{extra.kind}") for extra in operators.extras if extra.flagged]
+    flagged = [messages.text(f"extra.{extra.kind}") for extra in extras if extra.flagged]
     if flagged:
         yield messages.text("report.cores.flagged", {"names": and_more.join(flagged)})
-    elif operators.extras:
-        judged = any(extra.flagged is not None for extra in operators.extras)
+    elif extras:
+        judged = any(extra.flagged is not None for extra in extras)
         yield messages.text("report.cores.none_flagged" if judged else "report.cores.none_judged")
     if not isinstance(operators.core_use, Missing):
         limited = [
@@ -50,8 +62,8 @@ def _lead(operators: Operators, messages: Messages) -> Iterator[str]:
             yield messages.text("report.cores.limited", {"kinds": and_more.join(limited)})
 
 
-def _extras(operators: Operators, messages: Messages) -> Iterator[str]:
-    if not operators.extras:
+def _extras(extras: tuple[Extra, ...], messages: Messages) -> Iterator[str]:
+    if not extras:
         yield paragraph(messages.text("report.cores.no_extras"))
         return
     yield table(
@@ -63,8 +75,22 @@ def _extras(operators: Operators, messages: Messages) -> Iterator[str]:
             Head(messages.text("report.head.rule")),
             Head(messages.text("report.head.verdict")),
         ],
-        (_extra_row(extra, messages) for extra in operators.extras),
+        (_extra_row(extra, messages) for extra in extras),
     )
+
+
+def _custom(source: ReportSource, messages: Messages) -> Iterator[str]:
+    """The kernels behind the row of custom operators, and who launched them."""
+    custom = source.custom_operators
+    if not source.extras or isinstance(custom, Missing) or custom.kernels.is_empty():
+        return
+    yield heading(3, messages.text("report.section.custom_operators"))
+    top = custom.kernels.head(TOP_ROWS)
+    yield cut_line(top.height, custom.kernels.height, "custom_operators", messages)
+    if custom.unknown:
+        count = count_text(custom.unknown)
+        yield paragraph(messages.text("report.cores.launch_unknown", {"count": count}))
+    yield frame_table(recorded(CUSTOM_KERNELS, top), top, messages)
 
 
 def _extra_row(extra: Extra, messages: Messages) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from analysis.datafile import load_toml
 from analysis.report.blocks import Head, bullets, heading, note_text, paragraph, table
+from analysis.report.chapters.trace import trace_blocks
 from analysis.report.columns import exact_title, value_text
 from analysis.report.tables import FILES
 from analysis.units import UNKNOWN, percent_text, us_text
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 
 
 def chapter(source: ReportSource, messages: Messages) -> list[str]:
-    """Files found and missing, how the capture was taken, notes, and whether the files agree."""
+    """Files found and missing, how the capture was taken, the trace, notes, and whether the files agree."""
     return [
         paragraph(*_lead(source, messages)),
         _file_table(source, messages),
         *_missing(source, messages),
         *_collection(source, messages),
+        *trace_blocks(source, messages),
         *_notes(source, messages),
         heading(3, messages.text("report.section.agreement")),
         *_agreement(source.metrics.checks, messages),

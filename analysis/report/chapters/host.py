@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from analysis.host import host_verdicts
 from analysis.notes import Missing
-from analysis.report.blocks import MARKS, bullets, cut_line, frame_table, heading, missing_line, paragraph
+from analysis.report.blocks import (
+    MARKS,
+    bullets,
+    cut_line,
+    frame_table,
+    heading,
+    missing_line,
+    missing_text,
+    paragraph,
+)
+from analysis.report.chapters.host_operators import operator_blocks
 from analysis.report.tables import APIS, ONE_OFF_APIS
 from analysis.units import three_digits, time_text
 
@@ -21,38 +32,48 @@ if TYPE_CHECKING:
 
 
 def chapter(source: ReportSource, messages: Messages) -> list[str]:
-    """Host API top 15 with levels apart, watched calls, one-off calls and the verdicts (spec H1, H3)."""
-    host = source.host
-    if isinstance(host, Missing):
-        return [missing_line(host, messages)]
+    """Verdicts (spec H3), framework operators (H2), host API top 15, watched and one-off calls (H1)."""
+    host, operators = source.host, source.host_operators
+    if isinstance(host, Missing) and isinstance(operators, Missing):
+        return [paragraph(missing_text(host, messages), missing_text(operators, messages))]
+    verdicts = host_verdicts(host, operators)
     return [
-        paragraph(*_lead(host, messages)),
-        bullets(_verdict_text(verdict, messages) for verdict in host.verdicts),
-        heading(3, messages.text("report.section.apis")),
-        *_top(host, messages),
-        heading(3, messages.text("report.section.watched")),
-        *_calls(host.watched, messages, APIS),
-        heading(3, messages.text("report.section.one_off")),
-        *_calls(host.one_off, messages, ONE_OFF_APIS),
+        paragraph("" if isinstance(host, Missing) else _longest(host, messages)),
+        bullets(_verdict_text(verdict, messages) for verdict in verdicts),
+        *operator_blocks(operators, messages),
+        *_apis(host, messages),
     ]
 
 
-def _lead(host: Host, messages: Messages) -> Iterator[str]:
-    if host.top.height:
-        # Levels come one after the other in the table; the longest call may be in any of them.
-        row = host.top.sort("total_ns", "level", "name", descending=[True, False, False]).row(0, named=True)
-        yield messages.text(
-            "report.host.longest",
-            {
-                "name": row["name"],
-                "level": _level(row["level"], messages),
-                "time": time_text(row["per_iteration_ns"]),
-                "calls": three_digits(row["count_per_iteration"]),
-            },
-        )
-    yield messages.text("host.nested")
-    if host.includes_compile:
-        yield messages.text("host.includes_compile")
+def _apis(host: Host | Missing, messages: Messages) -> Iterator[str]:
+    yield heading(3, messages.text("report.section.apis"))
+    if isinstance(host, Missing):
+        yield missing_line(host, messages)
+        return
+    yield paragraph(
+        messages.text("host.nested"), messages.text("host.includes_compile") if host.includes_compile else ""
+    )
+    yield from _top(host, messages)
+    yield heading(3, messages.text("report.section.watched"))
+    yield from _calls(host.watched, messages, APIS)
+    yield heading(3, messages.text("report.section.one_off"))
+    yield from _calls(host.one_off, messages, ONE_OFF_APIS)
+
+
+def _longest(host: Host, messages: Messages) -> str:
+    if host.top.is_empty():
+        return ""
+    # Levels come one after the other in the table; the longest call may be in any of them.
+    row = host.top.sort("total_ns", "level", "name", descending=[True, False, False]).row(0, named=True)
+    return messages.text(
+        "report.host.longest",
+        {
+            "name": row["name"],
+            "level": _level(row["level"], messages),
+            "time": time_text(row["per_iteration_ns"]),
+            "calls": three_digits(row["count_per_iteration"]),
+        },
+    )
 
 
 def _top(host: Host, messages: Messages) -> Iterator[str]:
@@ -81,7 +102,7 @@ def _level(level: str, messages: Messages) -> str:
 
 def _verdict_text(verdict: Verdict, messages: Messages) -> str:
     rule = messages.text(f"host_verdict.{verdict.kind}")
-    if verdict.level is None:
+    if verdict.avg_ns is None:
         none = messages.text("host.no_such_call")
         return (
             f"{MARKS[verdict.flagged]} {messages.text('report.host.no_call', {'rule': rule, 'none': none})}"
@@ -89,8 +110,9 @@ def _verdict_text(verdict: Verdict, messages: Messages) -> str:
     outcome = {True: "report.judged.flagged", False: "report.judged.fine", None: "report.judged.unknown"}[
         verdict.flagged
     ]
+    # What is counted at no level of api_statistic are framework operators, which come from the steps.
     text = messages.text(
-        "report.host.verdict",
+        "report.host.verdict_of_step" if verdict.level is None else "report.host.verdict",
         {
             "rule": rule,
             "calls": three_digits(verdict.calls_per_iteration),

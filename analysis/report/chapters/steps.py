@@ -69,4 +69,7 @@ def _judgements(mean: StepDecomposition, messages: Messages) -> Iterator[str]:
             "time": time_text(mean.free_ns),
             "limit": percent_text(rules["free"]["share_above"], 0),
         }
-        yield f"{MARKS[mean.free_flagged]} {messages.text('report.steps.free', values)}"
+        key = "free" if mean.copies_ns is None else "free_with_copies"
+        values["copies"] = time_text(mean.copies_ns)
+        text = messages.text(f"report.steps.{key}", values)
+        yield f"{MARKS[mean.free_flagged]} {text}"

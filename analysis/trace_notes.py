@@ -1,0 +1,59 @@
+"""What the reader must know about a trace: events left out, a file cut short, devices left aside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from analysis.notes import Note
+from analysis.trace.model import HOST_ROLES
+from analysis.units import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from analysis.trace.model import Fault, Quality, Trace
+
+_CUT: Final = "cut"
+_NOT_BY_COUNT: Final = frozenset({_CUT, "late_metadata", "duplicate_metadata"})
+"""Faults with a note of their own, and those that change no result; the table of faults lists them all."""
+
+
+def trace_notes(quality: Quality, partial: int, file: str) -> tuple[Note, ...]:
+    """One note for each kind of fault that a result may suffer from, and one for bars that overlap in part.
+
+    Args:
+        quality: What was found in the file.
+        partial: Bars of framework operators that overlap another of their thread only in part.
+        file: The file, as it is shown.
+    """
+    notes = [_fault_note(fault, file) for fault in quality.faults if fault.kind not in _NOT_BY_COUNT]
+    if any(fault.kind == _CUT for fault in quality.faults):
+        notes.append(_cut_note(quality.lost_bytes, file))
+    if partial:
+        notes.append(Note("trace_partial_overlaps", {"count": count_text(partial)}, file))
+    return tuple(notes)
+
+
+def trace_devices(trace: Trace) -> tuple[int, ...]:
+    """The devices that did something in this trace, in order."""
+    rows = trace.tracks.filter((pl.col("bars") > 0) & ~pl.col("role").is_in(HOST_ROLES))
+    return tuple(rows["device"].drop_nulls().unique().sort().to_list())
+
+
+def other_devices(devices: Sequence[int], file: str) -> Note:
+    """Says that only the first of several devices is looked at (spec L2: devices are never mixed)."""
+    return Note("other_devices", {"used": devices[0], "others": ", ".join(map(str, devices[1:]))}, file)
+
+
+def _fault_note(fault: Fault, file: str) -> Note:
+    values = {"count": count_text(fault.count), "example": fault.example}
+    return Note(f"trace_{fault.kind}", values, file, damage=fault.lost)
+
+
+def _cut_note(lost_bytes: int, file: str) -> Note:
+    """One note for all slices; a file that ends right after an event may have been meant to go on."""
+    if not lost_bytes:
+        return Note("trace_unfinished", {}, file, damage=True)
+    return Note("trace_cut", {"bytes": count_text(lost_bytes)}, file, damage=True)

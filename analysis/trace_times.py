@@ -1,0 +1,140 @@
+"""What the trace adds to the core metrics: steps on the host, bars by step, copies inside Free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from analysis.notes import Missing
+from analysis.trace.intervals import Intervals
+from analysis.trace.model import COMMUNICATION, COMPUTING, FREE, NOT_OVERLAPPED
+from analysis.trace.step_windows import excluded_step
+from analysis.trace.steps import credited, device_windows
+from analysis.units import mean
+
+if TYPE_CHECKING:
+    from analysis.copies import Copies
+    from analysis.iterations import Iterations
+    from analysis.profile.communication import Communication
+    from analysis.trace.model import Trace
+
+OVERLAP_ROLES: Final = {
+    "computing_ns": COMPUTING,
+    "communication_ns": COMMUNICATION,
+    "not_overlapped_ns": NOT_OVERLAPPED,
+    "free_ns": FREE,
+}
+"""Columns of step_trace_time and the tracks they are summed from."""
+
+_WHOLE_RUN: Final = -1
+"""Stands for the step of a row without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """The trace of a capture with what was found in it, as far as it is there."""
+
+    trace: Trace | Missing
+    steps: pl.DataFrame | Missing
+    """The frame of :func:`analysis.trace.steps.trace_steps`."""
+    launches: pl.DataFrame | Missing
+    """The frame of :func:`analysis.trace.flows.launches`."""
+    copies: Copies | Missing
+    communication: Communication | Missing
+    """communication.json, which sums up the collectives of the trace."""
+
+
+def host_step_ns(
+    steps: pl.DataFrame | Missing, decomposed: pl.DataFrame | Missing, iterations: Iterations
+) -> int | None:
+    """Mean duration of a step on the host, over the steps in the averages (spec M4); None without steps.
+
+    Args:
+        steps: The frame of :func:`analysis.trace.steps.trace_steps`.
+        decomposed: The frame of :func:`analysis.steps.step_frame`; where it names steps, those of its steps
+            that are not excluded count.
+        iterations: Names the compile step where there are no such steps.
+    """
+    if isinstance(steps, Missing):
+        return None
+    rows = steps.filter(pl.col("step").ne_missing(excluded_step(iterations, steps)))
+    if not isinstance(decomposed, Missing):
+        named = decomposed.select("excluded", pl.col("step").cast(pl.Int64, strict=False)).drop_nulls("step")
+        averaged = named.filter(~pl.col("excluded"))["step"]
+        if named.height:
+            rows = steps.filter(pl.col("step").is_in(averaged.implode()))
+    durations = rows["end_ns"] - rows["start_ns"]
+    return mean(int(durations.sum()), durations.len()) if durations.len() else None
+
+
+def overlap_sums(traced: Traced, decomposed: pl.DataFrame) -> dict[str, int] | None:
+    """Sums of the Overlap Analysis bars that the rows of step_trace_time are made of, by its columns.
+
+    Of rows with a step those bars that torch_npu credits to one of these steps: bars outside of every step
+    are in no row (facts/formats.md 6.1). Where a step's first copy is tied to no operator the trace does not
+    tell whether the step begins with it, so bars between the start of a step on the host and its first launch
+    count if the sums agree better with them. A row without a step has all bars. None where the trace has no
+    such bars, or lacks a step that has a row: then nothing can be compared.
+
+    Args:
+        traced: The trace, its steps and launches.
+        decomposed: The frame of :func:`analysis.steps.step_frame`.
+    """
+    sums = {}
+    for column in OVERLAP_ROLES:
+        bars = _bars_of_rows(traced, decomposed, column)
+        if bars is None:
+            return None
+        sums[column] = int(bars.drop_nulls("step")["duration_ns"].sum())
+    return sums if any(sums.values()) else None
+
+
+def copies_in_free_ns(traced: Traced, decomposed: pl.DataFrame) -> int | None:
+    """Mean time of device copies inside Free, over the steps in the averages (spec M6).
+
+    Of each Free bar the part during which a copy runs, credited to the step that the whole bar is credited
+    to. None where the trace cannot tell.
+
+    Args:
+        traced: The trace, its steps, launches and copies.
+        decomposed: The frame of :func:`analysis.steps.step_frame`.
+    """
+    if isinstance(traced.copies, Missing):
+        return None
+    free = _bars_of_rows(traced, decomposed, "free_ns")
+    if free is None or not free.height:
+        return None
+    copies = Intervals.of_bars(traced.copies.bars)
+    inside = copies.coverage(free["start_ns"], free["start_ns"] + free["duration_ns"])
+    rows = decomposed.filter(~pl.col("excluded"))
+    averaged = pl.col("step").is_in(_row_steps(rows).implode())
+    total = free.with_columns(pl.Series("inside", inside)).filter(averaged)["inside"].sum()
+    return mean(int(total), rows.height) if rows.height else None
+
+
+def _bars_of_rows(traced: Traced, decomposed: pl.DataFrame, column: str) -> pl.DataFrame | None:
+    """The bars of one column with the step of the row they are in: start_ns, duration_ns, step."""
+    if isinstance(traced.trace, Missing):
+        return None
+    bars = traced.trace.on(OVERLAP_ROLES[column]).select("start_ns", "duration_ns")
+    steps = _row_steps(decomposed)
+    if steps.to_list() == [_WHOLE_RUN]:
+        return bars.with_columns(step=pl.lit(_WHOLE_RUN, pl.Int64))
+    if isinstance(traced.steps, Missing) or isinstance(traced.launches, Missing):
+        return None
+    known = traced.steps.filter(pl.col("step").is_in(steps.implode()))
+    if known.height != steps.len():
+        return None
+    windows = device_windows(traced.trace, known, traced.launches)
+    from_host = windows.with_columns(pl.min_horizontal(pl.col("start_ns"), known["start_ns"]))
+    told_ns = int(decomposed[column].sum())
+    cuts = [credited(bars, windows), credited(bars, from_host)]
+    return min(cuts, key=lambda cut: abs(int(cut.drop_nulls("step")["duration_ns"].sum()) - told_ns))
+
+
+def _row_steps(decomposed: pl.DataFrame) -> pl.Series:
+    """The numbers of the steps that have a row; -1 stands for a row without a step."""
+    number = pl.col("step").cast(pl.Int64, strict=False).fill_null(_WHOLE_RUN)
+    return decomposed.select(number)["step"]

@@ -1,0 +1,88 @@
+"""What the reader is told of a trace: one note a kind of fault, and what is damage."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.report.messages import LANGUAGES, Messages
+from analysis.trace.model import Fault, Quality
+from analysis.trace_notes import other_devices, trace_devices, trace_notes
+from tests.analysis.trace.builder import MAIN, STREAM, bar, named, timeline, trace_of
+
+KINDS = (
+    "no_ts",
+    "no_dur",
+    "negative_dur",
+    "absurd_dur",
+    "off_axis",
+    "unreadable_ts",
+    "unreadable_event",
+    "control_bytes",
+    "not_a_number",
+    "encoding",
+    "cut",
+)
+
+
+def notes(*faults: Fault, lost_bytes: int = 0, partial: int = 0):
+    return trace_notes(Quality(9, {"X": 9}, faults, lost_bytes), partial, "trace_view.json")
+
+
+def fault(kind: str, *, count: int = 1, lost: bool = True) -> Fault:
+    return Fault(kind, count, "aten::add", 3, lost)
+
+
+def test_a_fault_is_noted_with_its_number_and_first_event() -> None:
+    (note,) = notes(fault("negative_dur", count=1200))
+    assert (note.kind, note.file, note.damage) == ("trace_negative_dur", "trace_view.json", True)
+    assert note.values == {"count": "1,200", "example": "aten::add"}
+
+
+def test_a_fault_that_was_repaired_is_no_damage() -> None:
+    (note,) = notes(fault("control_bytes", lost=False))
+    assert not note.damage
+
+
+@pytest.mark.parametrize("kind", ["late_metadata", "duplicate_metadata"])
+def test_harmless_metadata_is_not_noted(kind: str) -> None:
+    assert notes(fault(kind, lost=False)) == ()
+
+
+@pytest.mark.parametrize("slices", [1, 2])
+def test_a_cut_file_is_noted_once_with_the_bytes_it_lost(slices: int) -> None:
+    (note,) = notes(*[fault("cut")] * slices, lost_bytes=4096)
+    assert (note.kind, note.values, note.damage) == ("trace_cut", {"bytes": "4,096"}, True)
+
+
+def test_a_file_that_ends_right_after_an_event_lost_no_bytes() -> None:
+    (note,) = notes(fault("cut"))
+    assert (note.kind, note.damage) == ("trace_unfinished", True)
+
+
+def test_bars_that_overlap_in_part_are_no_damage() -> None:
+    (note,) = notes(partial=2)
+    assert (note.kind, note.values, note.damage) == ("trace_partial_overlaps", {"count": "2"}, False)
+
+
+def test_a_sound_trace_has_no_notes() -> None:
+    assert notes() == ()
+
+
+def test_devices_are_those_that_did_something() -> None:
+    idle = {"ph": "M", "name": "process_labels", "pid": "idle", "tid": 0, "args": {"labels": "NPU 7"}}
+    events = [
+        *named([bar("x", STREAM, 0, 1), bar("aten::x", MAIN, 0, 1, "cpu_op")], device=3),
+        *named([bar("x", ("HCCL", "Group 0 Communication"), 0, 1)], device=1),
+        idle,
+    ]
+    assert trace_devices(trace_of(events)) == (1, 3)
+    assert trace_devices(timeline(bar("aten::x", MAIN, 0, 1, "cpu_op"))) == ()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_note_has_its_words(language: str) -> None:
+    messages = Messages(language)
+    found = notes(*map(fault, KINDS), lost_bytes=1, partial=1)
+    assert len(found) == len(KINDS) + 1
+    for note in (*found, *notes(fault("cut")), other_devices((0, 1), "trace_view.json")):
+        assert "{" not in messages.text(f"note.{note.kind}", note.values)
