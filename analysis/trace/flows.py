@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,14 +13,20 @@ from analysis.trace.model import CANN, COLLECTIVE, DEVICE_STREAM, FLOWS, HOST_RO
 from analysis.trace.nesting import SortedBars
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from analysis.trace.model import Trace
     from analysis.trace.nesting import Flags, Ints
+
+Rows: TypeAlias = "NDArray[np.uint32]"
 
 HOST_TO_DEVICE: Final = "HostToDevice"
 """Kind of the arrows from a CANN interface to what it launched."""
 
 _COMPARED: Final = 1 << 18
-_SETS: Final = 7
+"""Ends looked at in one go."""
 
 QUEUE_CHAIN: Final = "queue_chain"
 SAME_THREAD: Final = "same_thread"
@@ -129,44 +135,80 @@ def _latest(mixed: Ints, group: Ints, finish: Flags, time: Ints) -> tuple[Ints, 
 
 
 def _bars(ends: pl.DataFrame, finish: Flags, events: pl.DataFrame) -> Ints:
-    """Row of the bar at every end, -1 where there is none."""
+    """Row of the bar at every end, -1 where there is none.
+
+    One track after the other: never are all bars held a second time.
+    """
     bars = np.full(ends.height, -1, np.int64)
     launching = ends["kind"].eq(HOST_TO_DEVICE).fill_null(False).to_numpy() & ~finish
-    points = ends.select("track", "ts_ns")
-    lazy = events.lazy().select("track", "start_ns", "duration_ns").with_row_index("event")
-    # Some tracks, and then some times, after the others: never are all bars held a second time.
-    tracks = points["track"].unique().sort()
-    for at in range(_SETS):
-        some = tracks.gather_every(_SETS, at)
-        there = points["track"].is_in(some.implode()).to_numpy()
-        inside = np.flatnonzero(launching & there)
-        bars[inside] = _open_bars(points[inside], lazy.filter(pl.col("track").is_in(some.implode())))
-    for at in range(_SETS):
-        there = points.select(pl.col("ts_ns") % _SETS == at).to_series().to_numpy()
-        exact = np.flatnonzero(~launching & there)
-        bars[exact] = _starting_bars(points[exact], lazy.filter(pl.col("start_ns") % _SETS == at))
+    time, tracks = ends["ts_ns"].to_numpy(), ends["track"].unique()
+    rows_on = dict(_by_track(events["track"], tracks))
+    for track, places in _by_track(ends["track"], tracks):
+        rows = rows_on.pop(track, None)
+        if rows is None:
+            continue
+        inside, exact = places[launching[places]], places[~launching[places]]
+        if inside.size:
+            bars[inside] = _open(events, rows, time[inside])
+        if exact.size:
+            bars[exact] = _starting(events, rows, time[exact])
     return bars
 
 
-def _open_bars(ends: pl.DataFrame, bars: pl.LazyFrame) -> Ints:
-    """Row of the innermost bar of its track that is open at every end."""
-    near = bars.filter(pl.col("track").is_in(ends["track"].unique().implode())).collect()
-    return _rows_of(near, SortedBars.of(near).innermost(ends["track"], ends["ts_ns"]))
+def _by_track(column: pl.Series, wanted: pl.Series) -> Iterator[tuple[int, Rows]]:
+    """Each of the tracks wanted that occurs, with its rows in their order."""
+    codes = column.to_numpy()
+    asked = np.zeros(max(int(codes.max(initial=0)), int(wanted.to_numpy().max(initial=0))) + 1, np.bool_)
+    asked[wanted.to_numpy()] = True
+    rows = np.flatnonzero(asked[codes]).astype(np.uint32)
+    # Numbers of 16 bits are sorted digit by digit, several times as fast.
+    codes = codes[rows].astype(np.uint16 if asked.size <= 1 << 16 else np.uint32)
+    rows = rows[np.argsort(codes, kind="stable")]
+    counts = np.bincount(codes, minlength=1)
+    before = np.cumsum(counts) - counts
+    for track in np.flatnonzero(counts).tolist():
+        yield track, rows[before[track] : before[track] + counts[track]]
 
 
-def _starting_bars(ends: pl.DataFrame, bars: pl.LazyFrame) -> Ints:
-    """Row of the innermost bar of its track that starts exactly at every end."""
-    near = bars.join(
-        ends.lazy().select(start_ns="ts_ns"), on="start_ns", how="semi", maintain_order="left"
-    ).collect()
-    return _rows_of(near, SortedBars.of(near).starting(ends["track"], ends["ts_ns"]))
+def _open(events: pl.DataFrame, rows: Rows, time: Ints) -> Ints:
+    """Row of the innermost bar of one track that is open at every moment, -1 without one.
+
+    Args:
+        events: All bars.
+        rows: Those of the track.
+        time: The moments.
+    """
+    track = pl.Series("track", np.zeros(rows.size, np.uint32))
+    bars = events.select(pl.col("start_ns", "duration_ns").gather(rows)).with_columns(track)
+    at = SortedBars.of(bars).innermost(pl.Series(np.zeros(time.size, np.uint32)), pl.Series(time))
+    return np.where(at >= 0, rows[at].astype(np.int64), -1)
 
 
-def _rows_of(near: pl.DataFrame, found: Ints) -> Ints:
-    """Rows of the trace for rows of some of its bars; -1 stays."""
-    return (
-        np.where(found >= 0, near["event"].to_numpy().astype(np.int64)[found], -1) if near.height else found
-    )
+def _starting(events: pl.DataFrame, rows: Rows, time: Ints) -> Ints:
+    """Row of the innermost bar of one track that starts exactly at every moment, -1 without one.
+
+    Args:
+        events: All bars.
+        rows: Those of the track.
+        time: The moments.
+    """
+    start = events["start_ns"].to_numpy()[rows]
+    order = np.argsort(start, kind="stable")
+    start = start[order]
+    if (start[1:] == start[:-1]).any():
+        # Of bars that start together the innermost comes last: the shortest, the last of the file.
+        start = events["start_ns"].to_numpy()[rows]
+        order = np.lexsort((-events["duration_ns"].to_numpy()[rows], start))
+        start = start[order]
+    rows = rows[order]
+    found = np.empty(time.size, np.int64)
+    for at in range(0, time.size, _COMPARED):
+        some = time[at : at + _COMPARED]
+        place = np.searchsorted(start, some, side="right") - 1
+        found[at : at + _COMPARED] = np.where(
+            (place >= 0) & (start[place] == some), rows[place].astype(np.int64), -1
+        )
+    return found
 
 
 def launches(trace: Trace) -> pl.DataFrame:

@@ -81,21 +81,6 @@ class SortedBars:
             place[waiting] = np.where(own, found, -1)
         return np.where(place >= 0, self.rows[place], -1) if self.rows.size else place
 
-    def starting(self, tracks: pl.Series, times: pl.Series) -> Ints:
-        """Row of the innermost bar of ``tracks`` that starts exactly at ``times``, -1 where none does.
-
-        Of several it is the shortest, of those the last row.
-
-        Args:
-            tracks: Track of each point, as in the sorted frame.
-            times: Nanoseconds of each point.
-        """
-        time = _int64(times)
-        place = self._last_started(_int64(tracks), time)
-        if not self.rows.size:
-            return place
-        return np.where((place >= 0) & (self.start[place] == time), self.rows[place], -1)
-
     def _last_started(self, track: Ints, time: Ints) -> Ints:
         """Place of the last bar of each track that starts no later than the time, -1 if none does."""
         place = np.full(track.size, -1, np.int64)

@@ -158,12 +158,6 @@ def test_innermost_looks_at_its_own_track_only() -> None:
     assert bars.innermost(pl.Series([0, 1, 2, 3, 4]), pl.Series([15] * 5)).tolist() == [-1, 0, -1, 1, -1]
 
 
-def test_of_bars_that_start_at_one_instant_the_shortest_and_last_is_the_innermost() -> None:
-    bars = SortedBars.of(frame_of([Bar(1, 5, 9), Bar(1, 5, 2), Bar(1, 5, 2), Bar(1, 4, 1)], origin=0))
-
-    assert bars.starting(pl.Series([1, 1, 1, 0]), pl.Series([5, 4, 6, 5])).tolist() == [2, 3, -1, -1]
-
-
 @pytest.fixture(params=[12, 0, 1], ids=["by_steps", "by_tree", "by_both"])
 def rounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small traces never need the tree: let it take over sooner."""
