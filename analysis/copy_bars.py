@@ -85,7 +85,7 @@ def _starts_with(entries: Iterable[dict[str, Any]]) -> pl.Expr:
 
 
 def _direction(rules: dict[str, Any]) -> pl.Expr:
-    """What ``operation`` says, else what the name says; null where neither tells."""
+    """What ``operation`` says, else what the name says; null where neither tells a known direction."""
     said = {entry["operation"]: entry["direction"] for entry in rules["operations"]}
     text = pl.col("operation").cast(pl.String)
     named: pl.Expr = pl.lit(None, pl.String)
@@ -95,9 +95,7 @@ def _direction(rules: dict[str, Any]) -> pl.Expr:
             .then(pl.lit(entry["direction"]))
             .otherwise(named)
         )
-    return pl.coalesce(
-        text.replace_strict(said, default=None, return_dtype=pl.String), text.str.replace_all(" ", "_"), named
-    )
+    return pl.coalesce(text.replace_strict(said, default=None, return_dtype=pl.String), named)
 
 
 def _rules() -> dict[str, Any]:

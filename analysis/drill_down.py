@@ -65,11 +65,11 @@ def event_fields(event: Mapping[str, object] | None) -> pl.DataFrame:
     """The fields of one event in the order of its file, those of ``args`` after the others.
 
     Args:
-        event: What :func:`analysis.trace.text.event_text` gives; None if the file has changed.
+        event: What :func:`analysis.trace.text.event_text` gives; None if the file has changed or is gone.
 
     Returns:
         field (``args.`` before the name of an argument) and text, which holds strings as they are, numbers
-        to the last digit, all else as JSON; no rows if the file has changed.
+        to the last digit, all else as JSON; no rows without an event.
     """
     rows = [] if event is None else [*_fields(event)]
     return pl.DataFrame(rows, schema=_FIELDS, orient="row")

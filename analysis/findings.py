@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from analysis.report.messages import Messages
     from analysis.report.source import ReportSource
     from analysis.scenario import Scenario
+    from analysis.steps import StepDecomposition
 
 ACTION: Final = "action"
 LOOK: Final = "look"
@@ -109,10 +110,12 @@ def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
     step = metrics.step_trace
     if isinstance(step, Missing):
         return
+    whole_run = "_whole_run" if step.whole_run else ""
     if step.exposed_share is not None:
+        stake_ns = _of_one(step, step.not_overlapped_ns, metrics)
         yield Finding(
-            severity=_weight(step.not_overlapped_ns, metrics) if step.exposed_flagged else FINE,
-            kind="exposed_communication" if step.exposed_flagged else "hidden_communication",
+            severity=_weight(stake_ns, metrics) if step.exposed_flagged else FINE,
+            kind=f"exposed_communication{whole_run}" if step.exposed_flagged else "hidden_communication",
             pane="overview",
             view="steps",
             values={
@@ -120,12 +123,13 @@ def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
                 "time": time_text(step.not_overlapped_ns),
                 "limit": _limit_text("exposed_communication", "share_above"),
             },
-            stake_ns=step.not_overlapped_ns,
+            stake_ns=stake_ns,
         )
     if step.free_share is not None:
+        stake_ns = _of_one(step, step.free_ns, metrics)
         yield Finding(
-            severity=_weight(step.free_ns, metrics) if step.free_flagged else FINE,
-            kind="device_free" if step.free_flagged else "device_busy",
+            severity=_weight(stake_ns, metrics) if step.free_flagged else FINE,
+            kind=f"device_free{whole_run}" if step.free_flagged else "device_busy",
             pane="overview",
             view="steps",
             values={
@@ -133,8 +137,13 @@ def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
                 "time": time_text(step.free_ns),
                 "limit": _limit_text("free", "share_above"),
             },
-            stake_ns=step.free_ns,
+            stake_ns=stake_ns,
         )
+
+
+def _of_one(step: StepDecomposition, time_ns: int, metrics: CoreMetrics) -> int:
+    """A time of the decomposition for one iteration: a row without a step holds all of them."""
+    return time_ns // metrics.iterations.recorded if step.whole_run else time_ns
 
 
 def _dispatch_findings(metrics: CoreMetrics) -> Iterator[Finding]:
@@ -163,7 +172,7 @@ def _idle_ns(metrics: CoreMetrics) -> int | None:
     None where no file tells.
     """
     if not isinstance(metrics.step_trace, Missing):
-        return metrics.step_trace.free_ns
+        return _of_one(metrics.step_trace, metrics.step_trace.free_ns, metrics)
     whole = metrics.device_iteration or metrics.model_execute
     if whole is None or metrics.op_time is None:
         return None
@@ -327,11 +336,15 @@ def _host_findings(
 
 
 def _copy_findings(copies: Copies | Missing, metrics: CoreMetrics) -> Iterator[Finding]:
-    """What copying in each direction costs an iteration; what computing hides is not at stake."""
+    """What copying in each direction costs an iteration; what computing hides is not at stake.
+
+    An unknown direction is one like the others.
+    """
     if isinstance(copies, Missing):
         return
-    for direction in ("host_to_device", "device_to_host"):
-        for row in copies.by_direction.filter(direction=direction).iter_rows(named=True):
+    for direction in ("host_to_device", "device_to_host", None):
+        own = pl.col("direction").cast(pl.String).eq_missing(pl.lit(direction, pl.String))
+        for row in copies.by_direction.filter(own).iter_rows(named=True):
             yield from _copy_finding(row, metrics)
 
 
@@ -343,7 +356,7 @@ def _copy_finding(row: Mapping[str, Any], metrics: CoreMetrics) -> Iterator[Find
     yield Finding(
         # No limit judges copies; a share of the step that would be worth acting on is worth a look.
         severity=LOOK if _weight(stake_ns, metrics) == ACTION else FINE,
-        kind=f"copies_{row['direction']}{'' if hidden is not None else '_only'}",
+        kind=f"copies_{row['direction'] or 'undirected'}{'' if hidden is not None else '_only'}",
         pane="host",
         view="copies",
         values={

@@ -28,6 +28,7 @@ _BY_NAME: Final = {
     "calls_per_step": pl.Float64(),
     "total_ns": pl.Int64(),
     "per_step_ns": pl.Int64(),
+    "self_per_step_ns": pl.Int64(),
     "self_ns": pl.Int64(),
     "avg_ns": pl.Int64(),
     "max_ns": pl.Int64(),
@@ -54,9 +55,10 @@ class HostOperators:
     by_name: pl.DataFrame
     """name, group (aten, npu, c10d, torch, autograd …: see host_operators.toml), calls, calls_per_step
     (Float64, null where steps are unknown), total_ns (outermost calls of the name only, so that one nested in
-    its like does not count twice), per_step_ns (null where steps are unknown), self_ns (without operators
-    below it), avg_ns (of all calls), max_ns, share (total / host step time, null where unknown; above 1 where
-    threads work side by side), threads (UInt32: how many); by self_ns descending, then name."""
+    its like does not count twice), per_step_ns (total / steps, null where steps are unknown),
+    self_per_step_ns (self / steps, a half rounded up; null where steps are unknown), self_ns (without
+    operators below it), avg_ns (of all calls), max_ns, share (total / host step time, null where unknown;
+    above 1 where threads work side by side), threads (UInt32: how many); by self_ns descending, then name."""
     calls: pl.DataFrame
     """One row per call: event, name, start_ns, duration_ns, self_ns, step (Int64), thread, depth, input_dims;
     by start, then depth. Those outside of every step and of the compile step are among them."""
@@ -152,7 +154,7 @@ def operator_group(name: pl.Expr) -> pl.Expr:
 
 
 def _by_name(calls: pl.DataFrame, window: _Steps) -> pl.DataFrame:
-    number, total = pl.col("calls"), pl.col("total_ns")
+    number, total, own = pl.col("calls"), pl.col("total_ns"), pl.col("self_ns")
     steps = pl.lit(window.count, pl.Int64)
     return (
         _with_outermost(calls)
@@ -169,6 +171,7 @@ def _by_name(calls: pl.DataFrame, window: _Steps) -> pl.DataFrame:
             pl.col("name").cast(pl.String),
             (number / steps).alias("calls_per_step"),
             ((2 * total + steps) // (2 * steps)).alias("per_step_ns"),
+            ((2 * own + steps) // (2 * steps)).alias("self_per_step_ns"),
             ((2 * pl.col("all_ns") + number) // (2 * number)).alias("avg_ns"),
             (total / pl.lit(window.whole_ns or None, pl.Int64)).alias("share"),
         )

@@ -113,6 +113,7 @@ def find_iterations(
         lambda: _from_model_execute(api_statistic),
         lambda: _from_step_trace_time(step_trace_time, kernels),
         lambda: _from_profiler_steps(trace_steps(), kernels),
+        lambda: _whole_run(step_trace_time),
         lambda: _from_step_ids(kernels),
         lambda: _from_distinct(kernels, "infer_id", "infer_id"),
         lambda: _from_operator_names(kernels),
@@ -260,7 +261,7 @@ def _from_step_trace_time(step_trace_time: Table | Missing, kernels: Table | Mis
     if isinstance(step_trace_time, Missing) or not step_trace_time.frame.height:
         return None
     if is_whole_run(step_trace_time):
-        return _counted(1, "whole_run")
+        return None
     rows = counted_rows(step_trace_time)
     walls = rows.select(wall_ns()).to_series().to_list()
     if None in walls or not first_is_compile(walls):
@@ -292,6 +293,13 @@ def _from_profiler_steps(steps: pl.DataFrame | Missing, kernels: Table | Missing
         excluded_step=_step_of_kernels(str(steps["step"][0]), kernels),
         excluded_until_ns=None,
     )
+
+
+def _whole_run(step_trace_time: Table | Missing) -> Iterations | None:
+    """A row without a step is the whole run; how many steps it was, it does not tell."""
+    if isinstance(step_trace_time, Missing) or not is_whole_run(step_trace_time):
+        return None
+    return _counted(1, "whole_run")
 
 
 def _step_of_kernels(step: str, kernels: Table | Missing) -> int | None:

@@ -29,7 +29,7 @@ from analysis.profile.tables import Table
 from analysis.progress import Cancelled, Progress, ignore_progress, never_cancelled
 from analysis.reading import Reading
 from analysis.resources import Resources
-from analysis.scenario import Scenario, find_scenario
+from analysis.scenario import Scenario, Training, find_scenario, find_training
 from analysis.trace.flows import launches
 from analysis.trace.steps import trace_steps
 from analysis.trace.summary import TraceSummary, summarize
@@ -58,7 +58,8 @@ class Analysis:
     Results are properties, computed when first asked for and then kept; any thread may ask, one computes
     at a time. ``progress`` is told of each file, ``cancelled`` is asked between steps and makes the
     property raise CancelledError; asking again later starts where it stopped. ``operators`` comes without
-    the trace, which may take long to read, unless only the trace tells scenario or iterations.
+    the trace, which may take long to read, unless only the trace tells training from inference, or the
+    iterations.
     """
 
     def __init__(
@@ -149,6 +150,7 @@ class Analysis:
                 self.api_statistic,
                 self._graph_kinds(),
                 self.options.facts,
+                self._training(),
                 lambda: self.trace,
                 lambda: self.launches,
             ),
@@ -311,8 +313,15 @@ class Analysis:
             present,
             self.op_statistic,
             self.iterations,
-            self.scenario.scenario,
+            self._training().name,
             self.cores,
+        )
+
+    def _training(self) -> Training:
+        """The part of the scenario that operators need; the rest may need the trace more often."""
+        return self._once(
+            "training",
+            lambda: find_training(self.capture.producer, self.kernels, self.op_statistic, lambda: self.trace),
         )
 
     def _find_host(self) -> Host | Missing:

@@ -41,6 +41,15 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True)
+class Training:
+    """Whether the run trains, with what that rests on."""
+
+    name: str
+    """training, inference or unknown."""
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """Every conclusion with the evidence it rests on; unknown is never a guess."""
 
@@ -78,6 +87,7 @@ def find_scenario(
     api_statistic: Table | Missing,
     graph_kinds: frozenset[str],
     facts: Mapping[str, str],
+    training: Training,
     trace: Callable[[], Trace | Missing],
     launches: Callable[[], pl.DataFrame | Missing],
 ) -> Scenario:
@@ -90,6 +100,7 @@ def find_scenario(
         api_statistic: Tells calls of the graph engine.
         graph_kinds: Kinds of the graph files that speak for this capture.
         facts: What the user stated.
+        training: What :func:`find_training` found.
         trace: Gives the trace; asked only for what the tables leave open, because it may take long to read.
         launches: Gives the frame of :func:`analysis.trace.flows.launches`; asked only with the trace.
     """
@@ -101,15 +112,14 @@ def find_scenario(
     signs = _signs(fusion, calls, graph_kinds, lazy=is_lazy_fusion(fusion, facts))
     framework, framework_evidence = _framework(producer, signs, facts)
     stacks, decided = _stacks(framework, signs, calls, mode.name, facts)
-    scenario, scenario_evidence = _training_or_inference(producer, kernels, op_statistic, trace)
     dynamic, dynamic_evidence = _dynamic_shape(kernels, calls, trace)
     return Scenario(
         framework=framework,
         framework_evidence=framework_evidence,
         stacks=stacks,
         stack_decided=decided,
-        scenario=scenario,
-        scenario_evidence=scenario_evidence,
+        scenario=training.name,
+        scenario_evidence=training.evidence,
         mode=mode.name,
         mode_evidence=mode.evidence,
         dynamic_shape=dynamic,
@@ -207,35 +217,35 @@ def _tied(
     return None if isinstance(tied, Missing) else tied_kernels(read, tied)
 
 
-def _training_or_inference(
+def find_training(
     producer: str,
     kernels: Table | Missing,
     op_statistic: Table | Missing,
     trace: Callable[[], Trace | Missing],
-) -> tuple[str, tuple[Evidence, ...]]:
+) -> Training:
     """Training if and only if there are backward or gradient operators (spec S2).
 
     The tables come first. Of a framework's capture that shows none there, the trace is asked: the backward
     pass of a MatMul is a MatMul. msprof records no framework operators, so its traces add nothing.
     """
-    operators, evidence = _gradient_operators(kernels, op_statistic)
-    if operators == "training" or producer not in _rules()["producers"]["pytorch"]:
-        return operators, evidence
+    told = _gradient_operators(kernels, op_statistic)
+    if told.name == "training" or producer not in _rules()["producers"]["pytorch"]:
+        return told
     read = trace()
     if isinstance(read, Missing):
-        return operators, (*evidence, Evidence("no_trace"))
+        return Training(told.name, (*told.evidence, Evidence("no_trace")))
     names = host_names(read)
     if not names.height:
-        return operators, (*evidence, Evidence("no_host_operators"))
+        return Training(told.name, (*told.evidence, Evidence("no_host_operators")))
     backward = backward_names(names)
     if backward.height:
-        return "training", (_counted("backward_events", backward, int(backward["count"].sum())),)
-    return "inference", (*evidence, Evidence("no_backward_events", {"count": names.height}))
+        return Training("training", (_counted("backward_events", backward, int(backward["count"].sum())),))
+    # Tables without an operator say nothing beside a trace that holds some.
+    evidence = () if told.name == "unknown" else told.evidence
+    return Training("inference", (*evidence, Evidence("no_backward_events", {"count": names.height})))
 
 
-def _gradient_operators(
-    kernels: Table | Missing, op_statistic: Table | Missing
-) -> tuple[str, tuple[Evidence, ...]]:
+def _gradient_operators(kernels: Table | Missing, op_statistic: Table | Missing) -> Training:
     """What the tables alone say of training.
 
     Judged on operator types; on kernel names where a level records no types, or a type hides what was
@@ -250,14 +260,14 @@ def _gradient_operators(
         pl.col("judged").str.replace_all(rules["innocent"], "").alias("word")
     )
     if not words.height:
-        return "unknown", (Evidence("no_operators"),)
+        return Training("unknown", (Evidence("no_operators"),))
     found = words.filter(
         pl.col("word").str.contains(rules["camel"]) | pl.col("word").str.contains(rules["word"])
     ).sort("kernels", "judged", descending=[True, False])
     if not found.height:
-        return "inference", (Evidence("no_gradient_operators", {"count": words.height}),)
+        return Training("inference", (Evidence("no_gradient_operators", {"count": words.height}),))
     shown = found.select(pl.col("judged").alias("name"), pl.col("kernels").alias("count"))
-    return "training", (_counted("gradient_operators", shown, found.height),)
+    return Training("training", (_counted("gradient_operators", shown, found.height),))
 
 
 def _counted(kind: str, found: pl.DataFrame, count: int) -> Evidence:

@@ -75,7 +75,8 @@ def overlap_sums(traced: Traced, decomposed: pl.DataFrame) -> dict[str, int] | N
     Of rows with a step those bars that torch_npu credits to one of these steps: bars outside of every step
     are in no row (facts/formats.md 6.1). Where a step's first copy is tied to no operator the trace does not
     tell whether the step begins with it, so bars between the start of a step on the host and its first launch
-    count if the sums agree better with them. A row without a step has all bars. None where the trace has no
+    count if the sums agree better with them; so do bars up to the end of all a step launched, since its last
+    launch need not end last. A row without a step has all bars. None where the trace has no
     such bars, or lacks a step that has a row: then nothing can be compared.
 
     Args:
@@ -130,7 +131,9 @@ def _bars_of_rows(traced: Traced, decomposed: pl.DataFrame, column: str) -> pl.D
     windows = device_windows(traced.trace, known, traced.launches)
     from_host = windows.with_columns(pl.min_horizontal(pl.col("start_ns"), known["start_ns"]))
     told_ns = int(decomposed[column].sum())
-    cuts = [credited(bars, windows), credited(bars, from_host)]
+    to_last = device_windows(traced.trace, known, traced.launches, to_last_end=True)
+    both = from_host.with_columns(pl.max_horizontal(pl.col("end_ns"), to_last["end_ns"]))
+    cuts = [credited(bars, cut) for cut in (windows, from_host, to_last, both)]
     return min(cuts, key=lambda cut: abs(int(cut.drop_nulls("step")["duration_ns"].sum()) - told_ns))
 
 

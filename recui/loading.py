@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from widgets.pane import Pane
 
 SECTIONS = (
-    "scenario",
     "operators",
+    "scenario",
     "trace",
     "metrics",
     "host",

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def cell_text(column: Column, value: Any, messages: Messages) -> str:
-    """The exact value, as plain text without unit."""
-    return visible(value_text(column, value, messages, exact=True))
+    """The exact value, as plain text without unit; line breaks stay where they are part of it."""
+    text = value_text(column, value, messages, exact=True)
+    if not column.lines:
+        return visible(text)
+    return "\n".join(visible(line) for line in text.replace("\r\n", "\n").split("\n"))
 
 
 def full_value(column: Column, value: Any, messages: Messages) -> str:

@@ -55,6 +55,8 @@ class Level:
     identity: tuple[str, ...] = ()
     sort: Sort | None = None
     """First order, where it deserves its mark in the header."""
+    whole: Callable[[Row, Messages], str] | None = None
+    """What the whole value of a row is, whichever column is selected; None is the cell under the cursor."""
     empty: str = "level.empty"
     """Message where the list has no rows."""
 

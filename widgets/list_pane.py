@@ -226,9 +226,14 @@ class ListPane(Pane):
             self._show_top()
 
     def full_value(self) -> str | None:
-        """The cell under the cursor, in full and exact."""
-        table = self.table()
-        return (table.full_value() or None) if table is not None else None
+        """The cell under the cursor, or what the level takes for the whole of the row, in full and exact."""
+        table, level = self.table(), self.top_level
+        if table is None or level is None:
+            return None
+        row, whole = table.highlighted_row, level.level.whole
+        if row is not None and whole is not None:
+            return whole(row, self.messages)
+        return table.full_value() or None
 
     def relabel(self, messages: Messages) -> None:
         """Another language; rows, views and filters stay."""

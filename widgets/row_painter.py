@@ -32,6 +32,9 @@ ASCENDING_MARK = "▴"
 LEFT_MARK = "‹"
 RIGHT_MARK = "›"
 
+_MOST_MEASURED = 1_000
+"""Characters of a value that count for the width of its column: more than any screen has cells."""
+
 _TYPICAL: dict[Kind, int] = {"time": 7, "share": 6, "ratio": 6, "percent": 6}
 """Widths that nearly all values of a kind have, so that columns keep their width when the values change."""
 
@@ -83,7 +86,8 @@ class RowPainter:
         for index, column in enumerate(columns):
             values = [row[index] for row in sample]
             values += extremes.get(column.key, ())
-            texts = {visible(value_text(column, value, messages, exact=False)) for value in values}
+            told = (value_text(column, value, messages, exact=False) for value in values)
+            texts = {visible(text[:_MOST_MEASURED]) for text in told}
             widest = max((cell_len(text) for text in texts), default=0)
             title = cell_len(self._titles[index])
             natural = max(title, widest, _TYPICAL.get(column.kind, 1))

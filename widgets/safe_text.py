@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from analysis.report.escape import visible
+from analysis.units import count_text
+
+if TYPE_CHECKING:
+    from analysis.report.messages import Messages
 
 ELLIPSIS = "…"
+
+MOST_CHARACTERS = 20_000
+"""Of one text on screen: more takes seconds to wrap, and no one reads it there."""
+_MOST_LINES = 2_000
+"""Of one text on screen: a line costs as much as ten characters."""
+_PER_CELL = 16
+"""Characters looked at for each cell: combining ones take none, and a name may hold millions."""
 
 
 def safe_text(name: str, style: str = "") -> Text:
@@ -17,8 +30,9 @@ def safe_text(name: str, style: str = "") -> Text:
 
 def cut(name: str, width: int) -> str:
     """The name in at most ``width`` cells, ``…`` at its end where something is left out."""
-    text = visible(name)
-    if cell_len(text) <= width:
+    head = name[: _PER_CELL * max(width, 1)]
+    text = visible(head)
+    if len(head) == len(name) and cell_len(text) <= width:
         return text
     if width <= 0:
         return ""
@@ -31,3 +45,16 @@ def fit(name: str, width: int, *, right: bool = False) -> str:
     text = cut(name, width)
     blanks = " " * (width - cell_len(text))
     return blanks + text if right else text + blanks
+
+
+def text_lines(text: str, messages: Messages) -> list[str]:
+    """The lines of a text, each made visible; a last one tells how much of a very long text is left out."""
+    head = text[:MOST_CHARACTERS]
+    lines = head.replace("\r\n", "\n").split("\n", _MOST_LINES)
+    left_out = len(text) - len(head)
+    if len(lines) > _MOST_LINES:
+        left_out += len(lines.pop())
+    shown = [visible(line) for line in lines]
+    if left_out:
+        shown.append(messages.text("table.left_out", {"count": count_text(left_out)}))
+    return shown

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from analysis.report.messages import Messages
 
 _MOST_BAR_CELLS = 64
+_BETWEEN = "   "
+"""What stands between remarks."""
 _PARTS = (("computing", "computing_ns"), ("exposed", "not_overlapped_ns"), ("free", "free_ns"))
 
 
@@ -55,8 +57,8 @@ class TimeBar:
         room = width - legend.cell_len - 1
         text.append(" " * min(indent, max(1, room)))
         text.append_text(legend)
-        if self.below:
-            text.append(f"\n{' ' * min(indent, max(1, width - cell_len(self.below) - 1))}{self.below}")
+        for line in _lines(self.below, width - 2):
+            text.append(f"\n{' ' * min(indent, max(1, width - cell_len(line) - 1))}{line}")
         return text
 
 
@@ -104,7 +106,7 @@ def time_bar(metrics: CoreMetrics, step: Mapping[str, Any] | None, messages: Mes
         aside = messages.text("bar.of_wall", {"steps": aside, "wall": time_text(decomposition.wall_ns)})
     if decomposition.copies_ns is not None:
         copies = messages.text("bar.copies", {"time": time_text(decomposition.copies_ns)})
-        below = "   ".join(part for part in (copies, below) if part)
+        below = _BETWEEN.join(part for part in (copies, below) if part)
     return TimeBar(title, parts, aside, below)
 
 
@@ -119,4 +121,16 @@ def _below(metrics: CoreMetrics, messages: Messages) -> str:
         parts.append(messages.text("bar.room", {"count": metrics.instance_room}))
     if metrics.op_time is not None:
         parts.append(messages.text("bar.operators", {"time": time_text(metrics.op_time.value_ns)}))
-    return "   ".join(parts)
+    return _BETWEEN.join(parts)
+
+
+def _lines(remarks: str, width: int) -> list[str]:
+    """The remarks on as few lines as they fit on, none of them broken."""
+    lines: list[str] = []
+    for remark in remarks.split(_BETWEEN) if remarks else ():
+        longer = f"{lines[-1]}{_BETWEEN}{remark}" if lines else remark
+        if lines and cell_len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(remark)
+    return lines

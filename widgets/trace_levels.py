@@ -22,7 +22,7 @@ from analysis.trace.text import event_text
 from analysis.units import count_text
 from widgets.frame_table import Sort
 from widgets.level import Level, Row, Story, arranged
-from widgets.safe_text import cut
+from widgets.safe_text import cut, text_lines
 from widgets.stories import exact_pairs
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from analysis.result import Analysis
 
 _CRUMB_CELLS = 40
+_FIELD_CELLS = 200
+"""Of a field's name above its text."""
+_BY_STEP = ("self_per_step_ns", "per_step_ns", "calls_per_step", "avg_ns", "max_ns", "self_ns", "total_ns")
+_IN_ALL = ("self_ns", "total_ns", "avg_ns", "max_ns")
 _STORY_ITERATIONS = 12
 """Iterations told in the detail of a direction."""
 
@@ -47,19 +51,19 @@ class TraceLevels:
     # --------------------------------------------------- framework operators
 
     def operators(self) -> Level:
-        """Framework operators by self time."""
+        """Framework operators by self time, of a step where steps are known."""
         operators = self._analysis.host_operators
         frame = operators if isinstance(operators, Missing) else operators.by_name
+        by_step = not isinstance(operators, Missing) and operators.steps is not None
+        leading = _BY_STEP if by_step else _IN_ALL
         return Level(
             crumb=lambda messages: messages.text("view.host.operators"),
-            columns=arranged(
-                HOST_OPERATORS, frame, "name", "self_ns", "total_ns", "calls_per_step", "avg_ns", "max_ns"
-            ),
+            columns=arranged(HOST_OPERATORS, frame, "name", *leading, "share", "group"),
             frame=frame,
             story=self._operator_story,
             opens=self._open_operator,
             identity=("name",),
-            sort=Sort("self_ns", descending=True),
+            sort=Sort(leading[0], descending=True),
             empty="level.no_operators",
         )
 
@@ -147,8 +151,9 @@ class TraceLevels:
             columns=EVENT_FIELDS,
             frame=read,
             # Call stacks and dimensions are lists, one line an entry.
-            story=lambda field, _: Story(
-                visible(field["field"]), (), field["text"].replace("\r\n", "\n").split("\n")
+            story=lambda field, messages: Story(_field_name(field), (), text_lines(field["text"], messages)),
+            whole=lambda field, messages: "\n".join(
+                (_field_name(field), *text_lines(field["text"], messages))
             ),
             identity=("field",),
             empty="level.file_changed",
@@ -164,6 +169,10 @@ def _remarks(operators: HostOperators, messages: Messages) -> list[str]:
     if operators.partial:
         lines.append(messages.text("report.host_operators.partial", {"count": count_text(operators.partial)}))
     return lines
+
+
+def _field_name(field: Row) -> str:
+    return cut(field["field"], _FIELD_CELLS)
 
 
 def _direction(row: Row, messages: Messages) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 from dataclasses import dataclass, field, replace
@@ -28,8 +27,14 @@ _TRACE_FILE = re.compile(r"\.json(\.gz)?$")
 _RAW_FOLDERS = frozenset({"sqlite", "data", "mindstudio_profiler_log", "logs", "FRAMEWORK", "host", ".git"})
 _OUTPUT_FOLDERS = frozenset({"ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output"})
 _TRACE_HEAD = 1 << 20
+_PACKED = b"\x1f\x8b"
+_GZIP = 31
+_TRACE_PRODUCERS = {"trace_view": "torch_npu", "msprof_timeline": "msprof", "kineto_trace": "kineto"}
+_PROGRAM_MARKS = (b'"cpu_op"', b'"python_function"')
+_DEVICE_MARKS = (b'"Ascend Hardware"', b'"CANN"', b'"AscendCL@')
 _DEEPEST = 9
 _MOST_FOLDERS = 20_000
+_SHOWN_SLICES = 10
 _DATABASES = frozenset({"database", "msprof_database"})
 _TORCH_KINDS = frozenset({"kernel_details", "step_trace_time", "trace_view", "operator_details"})
 
@@ -148,25 +153,42 @@ def _single_trace(path: Path) -> Profile:
     if not _TRACE_FILE.search(path.name):
         msg = f"{path} is a single file; give the directory it lies in (only a .json(.gz) trace opens alone)"
         raise NotAProfileError(msg)
-    if not _looks_like_trace(path):
+    head = _trace_head(path)
+    if not _looks_like_trace(head):
         raise NotAProfileError(f"{path} is no trace: it does not begin like a list of trace events")
     named = identify(path)
-    kind = named.kind if named and named.kind in {"trace_view", "msprof_timeline"} else "kineto_trace"
-    producer = {"trace_view": "torch_npu", "msprof_timeline": "msprof"}.get(kind, "kineto")
+    kind = named.kind if named and named.kind in _TRACE_PRODUCERS else _trace_kind(head)
+    producer = _TRACE_PRODUCERS[kind]
     rank, source = find_rank((), path)
     capture = Capture(path.name, path.parent, producer, rank, source, None, {kind: SourceFile(kind, (path,))})
     return Profile(path, path.name, (capture,))
 
 
-def _looks_like_trace(path: Path) -> bool:
+def _trace_kind(head: bytes) -> str:
+    """Who wrote a trace of any name: Kineto wraps its list, only torch_npu adds the program to msprof's."""
+    if head.startswith(b"["):
+        if any(mark in head for mark in _PROGRAM_MARKS):
+            return "trace_view"
+        if any(mark in head for mark in _DEVICE_MARKS):
+            return "msprof_timeline"
+    return "kineto_trace"
+
+
+def _looks_like_trace(head: bytes) -> bool:
     """Whether the file begins like a list of events with ``ph``, or like an object with ``traceEvents``."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rb") as file:
-            head = file.read(_TRACE_HEAD).lstrip(b"\xef\xbb\xbf \t\r\n")
-    except (OSError, EOFError, zlib.error) as error:
-        raise NotAProfileError(f"{path} cannot be read: {error}") from error
     return head.startswith((b"[", b"{")) and (b'"ph"' in head or b'"traceEvents"' in head)
+
+
+def _trace_head(path: Path) -> bytes:
+    """The begin of the text of a file, also of a .gz that was cut."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_TRACE_HEAD)
+        if head.startswith(_PACKED):
+            head = zlib.decompressobj(_GZIP).decompress(head, _TRACE_HEAD)
+    except (OSError, zlib.error) as error:
+        raise NotAProfileError(f"{path} cannot be read: {error}") from error
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")
 
 
 def _walk(top: Path, notes: list[Note]) -> Iterator[Path]:
@@ -253,6 +275,7 @@ def _capture(root: Path, device: int | None, files: Sequence[NamedFile], notes: 
     passed: list[PassedOver] = []
     for kind, members in sorted(by_kind.items()):
         parts, others = choose(members, root)
+        notes.extend(_missing_slices(kind, parts, members))
         chosen[kind] = SourceFile(kind, parts)
         passed.extend(others)
     metadata = _metadata_files(root) if root.is_dir() else ()
@@ -267,6 +290,15 @@ def _capture(root: Path, device: int | None, files: Sequence[NamedFile], notes: 
         rank, source = device, "device_id"
     name = root.name if device is None else f"{root.name}/device_{device}"
     return Capture(name, root, _producer(root, chosen), rank, source, None, chosen, metadata, tuple(passed))
+
+
+def _missing_slices(kind: str, parts: Sequence[Path], members: Sequence[NamedFile]) -> Iterator[Note]:
+    """A gap in the numbers of slices: a part of the file is not there. The first may have no number."""
+    numbers = {file.slice or 0 for file in members if file.path in parts}
+    gap = sorted(set(range(max(numbers, default=0))) - numbers)
+    if gap:
+        shown = ", ".join(map(str, gap[:_SHOWN_SLICES])) + (" …" if len(gap) > _SHOWN_SLICES else "")
+        yield Note("slices_missing", {"kind": kind, "slices": shown}, parts[0].name, damage=True)
 
 
 def _metadata_files(root: Path) -> tuple[Path, ...]:

@@ -83,7 +83,8 @@ def read_table(
     frame = pl.concat(frames)
     if not frame.height:
         notes.append(Note("no_rows", {}, display_path(source.parts[0], root)))
-    if device is not None and "device_id" in present:
+    # Of a file that names no device by number, such as api_statistic, all rows are everybody's.
+    if device is not None and "device_id" in present and frame.schema["device_id"] == pl.Int64:
         frame = frame.filter((pl.col("device_id") == device) | pl.col("device_id").is_null())
     is_kernels = name == "kernels"
     frame = frame.with_columns(_roles(frame)) if is_kernels else _with_aliases(name, frame).drop(ROW)

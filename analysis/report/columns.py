@@ -53,6 +53,8 @@ class Column:
     """True if a bar beside the number helps to compare rows, where the screen is wide enough."""
     words: str | None = None
     """Message prefix of values that are codes: code ``one_off`` is the message ``<words>.one_off``."""
+    lines: bool = False
+    """True if line breaks are part of the values."""
 
     @property
     def numeric(self) -> bool:
@@ -61,9 +63,15 @@ class Column:
 
 
 def _column(
-    key: str, kind: Kind, width: int | None = None, *, bar: bool = False, words: str | None = None
+    key: str,
+    kind: Kind,
+    width: int | None = None,
+    *,
+    bar: bool = False,
+    words: str | None = None,
+    lines: bool = False,
 ) -> Column:
-    return Column(key, f"column.{key}", kind, width, bar, words)
+    return Column(key, f"column.{key}", kind, width, bar, words, lines)
 
 
 COLUMNS: dict[str, Column] = {
@@ -127,6 +135,7 @@ COLUMNS: dict[str, Column] = {
         _column("launched_by", "text", 20),
         _column("calls_per_step", "number"),
         _column("per_step_ns", "time"),
+        _column("self_per_step_ns", "time"),
         _column("self_ns", "time"),
         _column("threads", "count"),
         _column("thread", "text", 12),
@@ -148,7 +157,7 @@ COLUMNS: dict[str, Column] = {
         _column("example", "text", 16),
         _column("lost", "flag"),
         _column("field", "text", 16),
-        _column("text", "text", 24),
+        _column("text", "text", 24, lines=True),
     )
 }
 """Every column that a result table may have, by key."""

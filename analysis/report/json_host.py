@@ -36,6 +36,7 @@ _HOST_OPERATOR_COLUMNS = (
     "calls_per_step",
     "total_ns",
     "per_step_ns",
+    "self_per_step_ns",
     "self_ns",
     "avg_ns",
     "max_ns",

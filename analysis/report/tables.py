@@ -119,19 +119,19 @@ ONE_OFF_APIS = tuple(column for column in APIS if "per_iteration" not in column.
 """Calls that do not recur: a number per iteration would mean nothing."""
 
 HOST_OPERATORS = (
-    *columns("name"),
-    replace(COLUMNS["group"], words="operator_group"),
     *columns(
-        "calls",
-        "calls_per_step",
-        "total_ns",
+        "name",
+        "self_per_step_ns",
         "per_step_ns",
-        "self_ns",
+        "calls_per_step",
         "avg_ns",
         "max_ns",
+        "self_ns",
+        "total_ns",
         "share",
-        "threads",
     ),
+    replace(COLUMNS["group"], words="operator_group"),
+    *columns("calls", "threads"),
 )
 
 CUSTOM_KERNELS = columns("name", "launched_by", "count", "total_ns", "per_step_ns", "avg_ns", "max_ns")

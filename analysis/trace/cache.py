@@ -69,15 +69,16 @@ class CacheInfo:
 def identity(source: SourceFile) -> bytes | None:
     """What tells this file, as it is now, from any other: 32 bytes; None if it cannot be looked at.
 
-    Of every slice: the resolved path, size, time of change in ns, and 1 MiB each of its head, middle and
-    tail; and the layout of entries (spec N2).
+    Of every slice: the resolved path, size, times of change of content and inode in ns, and 1 MiB each of its
+    head, middle and tail; and the layout of entries (spec N2). The time of the inode tells a change between
+    the samples whose other time was put back.
     """
     pieces = [layout()]
     try:
         for part in source.parts:
             with part.open("rb") as file:
                 status = os.fstat(file.fileno())
-                pieces += [os.fsencode(part.resolve()), f"{status.st_size} {status.st_mtime_ns}".encode()]
+                pieces += [os.fsencode(part.resolve()), _stamp(status)]
                 pieces += [_sample(file, at) for at in _samples(status.st_size)]
     except (OSError, RuntimeError):  # a loop of links is a RuntimeError before Python 3.13
         return None
@@ -172,6 +173,10 @@ def clear(folder: Path) -> CacheInfo:
 
 
 # ------------------------------------------------------------------------------------------- reading
+
+
+def _stamp(status: os.stat_result) -> bytes:
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}".encode()
 
 
 def _samples(size: int) -> tuple[int, ...]:

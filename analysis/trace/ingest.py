@@ -13,6 +13,7 @@ from analysis.trace.assemble import assemble
 from analysis.trace.chunks import CHUNK_BYTES
 from analysis.trace.model import Fault
 from analysis.trace.slices import Reading, Slice, read_slice
+from analysis.trace.source import size_of
 from analysis.trace.workers import PARALLEL_BYTES
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ def read_parts(
     progress = _Progress(advance)
     slices: list[Slice] = []
     for part, path in enumerate(parts):
+        size = size_of(path)
         reading = Reading(jobs, chunk_bytes, parallel_bytes, progress.tick)
         slices.append(read_slice(path, part, reading))
-        progress.add(path.stat().st_size)
+        progress.add(size)
     cuts = [
         Fault("cut", 1, display_path(path, root)[-80:], None, lost=True)
         for path, one in zip(parts, slices, strict=True)

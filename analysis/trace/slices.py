@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from analysis.trace.chunks import State, Stretch
 from analysis.trace.container import Container, close_list, open_list
 from analysis.trace.segments import Segment
-from analysis.trace.source import Buffer, PlainSource, open_source
+from analysis.trace.source import Buffer, PlainSource, open_source, size_of
 from analysis.trace.workers import Ending, Task, decode_all, plan
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def read_slice(path: Path, part: int, reading: Reading) -> Slice:
         container = open_list(buffer)
         tasks: list[Task] = []
         if isinstance(source, PlainSource):
-            workers = _workers(path.stat().st_size, reading)
+            workers = _workers(size_of(path), reading)
             tasks = plan(path, part, buffer.offset, workers, wrapped=container.wrapped)
         if len(tasks) < 2:
             segment, ending = _read_here(buffer, None, container, part, reading)
@@ -125,7 +125,8 @@ def _read_in_workers(
         if ending.state in {State.CLOSED, State.CUT}:
             break
     if ending.state is State.CUT:
-        lost = path.stat().st_size - whole_end
+        # A file that shrank meanwhile ends before what was read of it.
+        lost = max(size_of(path) - whole_end, 0)
         return Slice(segments, container.base_ns, cut=True, lost_bytes=lost)
     source = open_source(path, start)
     try:

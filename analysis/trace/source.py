@@ -58,6 +58,18 @@ def open_source(path: Path, start: int = 0, stop: int | None = None) -> Source:
     return PackedSource(path, descriptor) if packed else PlainSource(path, descriptor, start, stop)
 
 
+def size_of(path: Path) -> int:
+    """Bytes of a file on disk.
+
+    Raises:
+        UnreadableFileError: It is gone.
+    """
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise UnreadableFileError(path, error.strerror or str(error)) from error
+
+
 class PlainSource:
     """A file read as it is."""
 

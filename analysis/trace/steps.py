@@ -60,7 +60,9 @@ def trace_steps(trace: Trace) -> pl.DataFrame:
     )
 
 
-def device_windows(trace: Trace, steps: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+def device_windows(
+    trace: Trace, steps: pl.DataFrame, launches: pl.DataFrame, *, to_last_end: bool = False
+) -> pl.DataFrame:
     """When the device works on each step, as torch_npu cuts it: step, start_ns, end_ns, in order.
 
     From the earliest start among the bars of the step's first launch to the latest end among those of its
@@ -71,11 +73,14 @@ def device_windows(trace: Trace, steps: pl.DataFrame, launches: pl.DataFrame) ->
         trace: Whose bars ``launches`` names.
         steps: The frame of :func:`trace_steps`.
         launches: The frame of :func:`analysis.trace.flows.launches`: event (device bar) and host.
+        to_last_end: Whether a step lasts until the latest end among all its bars, whichever launch they are
+            of (facts/phases.md 0 (6)).
     """
+    of_last = pl.lit(value=True) if to_last_end else pl.col("host") == pl.col("host").last()
     linked = _linked(trace, steps, launches)
     spans = linked.group_by("step").agg(
         first=pl.col("bar_start").filter(pl.col("host") == pl.col("host").first()).min(),
-        last=pl.col("bar_end").filter(pl.col("host") == pl.col("host").last()).max(),
+        last=pl.col("bar_end").filter(of_last).max(),
     )
     return (
         steps.select("step", "start_ns", "end_ns")

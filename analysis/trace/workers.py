@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from analysis.trace.chunks import Chunk, State, Stretch
 from analysis.trace.repair import BORDER, Bad, NeedMoreError, find_event
 from analysis.trace.segments import Segment
-from analysis.trace.source import Buffer, open_source
+from analysis.trace.source import Buffer, open_source, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -79,7 +79,7 @@ def plan(path: Path, part: int, start: int, count: int, *, wrapped: bool) -> lis
         count: How many workers there may be.
         wrapped: Whether the list of events lies in an object.
     """
-    size = path.stat().st_size
+    size = size_of(path)
     starts = [start]
     for at in range(1, count):
         found = _guess(path, start + (size - start) * at // count)
@@ -126,7 +126,7 @@ def decode_all(path: Path, tasks: Sequence[Task], chunk_bytes: int, tick: Callab
             arguments = (sender, os.fspath(path), task.start, task.limit, task.wrapped, chunk_bytes)
             process = context.Process(target=_work, args=arguments, daemon=True)
             # Where no process can be started, the pipe ends at once as if it had died.
-            with _no_main_module(), suppress(OSError):
+            with _no_main_module(), _no_interrupt(), suppress(OSError):
                 process.start()
                 processes.append(process)
             # Held here as well, the pipe would not break when the worker dies.
@@ -190,6 +190,16 @@ def _no_main_module() -> Iterator[None]:
     finally:
         for name, value in kept.items():
             setattr(main, name, value)
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Keep Ctrl-C from a worker from its first moment on: a new process has the mask of who started it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(

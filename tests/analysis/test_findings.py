@@ -170,6 +170,39 @@ def test_copies_of_which_nothing_tells_whether_they_are_hidden_do_not_say_so() -
     assert found["copies_host_to_device_only"].stake_ns == 50_000
 
 
+@pytest.mark.parametrize(
+    ("hidden", "kind", "english", "chinese"),
+    [
+        (
+            0.5,
+            "copies_undirected",
+            "copies on the device, direction not recorded: 50.0 us per iteration, 50.0 % hidden",
+            "Device 侧未记录方向的拷贝：每次迭代 50.0 us，50.0 % 被掩盖",
+        ),
+        (
+            None,
+            "copies_undirected_only",
+            "copies on the device, direction not recorded: 50.0 us per iteration",
+            "Device 侧未记录方向的拷贝：每次迭代 50.0 us",
+        ),
+    ],
+)
+def test_copies_of_unknown_direction_are_a_finding_of_their_own(
+    hidden: float | None, kind: str, english: str, chinese: str
+) -> None:
+    source = full_source()
+    assert isinstance(source.copies, Copies)
+    unknown = source.copies.by_direction.head(1).with_columns(
+        pl.lit(None, pl.String).alias("direction"), pl.lit(hidden, pl.Float64).alias("overlapped_share")
+    )
+    found = by_kind(replace(source, copies=replace(source.copies, by_direction=unknown)))
+    (one,) = [kind for kind in found if kind.startswith("copies_")]
+    assert one == kind
+    assert (found[kind].pane, found[kind].view) == ("host", "copies")
+    assert finding_text(found[kind], Messages("en")) == english
+    assert finding_text(found[kind], Messages("zh")) == chinese
+
+
 def test_copies_outside_of_iterations_are_no_finding() -> None:
     source = full_source()
     assert isinstance(source.copies, Copies)

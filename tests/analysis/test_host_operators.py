@@ -111,6 +111,19 @@ def test_numbers_per_step_and_share_are_of_the_host_steps():
     assert operators.steps == 2
 
 
+def test_self_time_per_step_is_rounded_half_up():
+    operators = found(
+        step(1, 0, 100),
+        step(2, 100, 100),
+        op("aten::linear", 10, 30),
+        # 30,000 ns less 9,999: 20,001 in two steps.
+        op("aten::mm", 12, 9.999),
+    )
+    assert row(operators, "aten::linear")["self_per_step_ns"] == 10_001
+    assert row(operators, "aten::linear")["per_step_ns"] == 15_000
+    assert row(operators, "aten::mm")["self_per_step_ns"] == 5_000
+
+
 def test_call_on_another_thread_belongs_to_the_step_in_which_it_starts():
     operators = found(
         step(1, 0, 100),
@@ -146,6 +159,7 @@ def test_without_steps_everything_counts_and_nothing_is_per_step():
     assert operators.steps is None
     assert (one["calls"], one["total_ns"]) == (2, 12 * US)
     assert (one["calls_per_step"], one["per_step_ns"], one["share"]) == (None, None, None)
+    assert one["self_per_step_ns"] is None
 
 
 def test_names_come_by_self_time_then_name():

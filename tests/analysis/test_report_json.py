@@ -228,6 +228,7 @@ def test_framework_operators_are_cut_at_twenty_and_counted():
     host = report(source)["host"]
     assert (len(host["operators"]), host["operator_rows"], host["steps"]) == (20, 30, 2)
     assert host["operators"][0]["self_us"] == 90.0
+    assert host["operators"][0]["self_per_step_us"] == 45.0
     assert host["operators"][0]["calls_per_step"] == 1.5
 
 

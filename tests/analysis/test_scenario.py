@@ -6,7 +6,7 @@ import pytest
 
 from analysis.datafile import load_toml
 from analysis.report.messages import LANGUAGES, Messages
-from analysis.scenario import Scenario, find_scenario
+from analysis.scenario import Scenario, find_scenario, find_training
 from tests.analysis.frames import (
     ABSENT,
     api_statistic_table,
@@ -40,6 +40,7 @@ def scenario(
     trace=ABSENT,
     launches=ABSENT,
 ) -> Scenario:
+    read = unread if trace is unread else lambda: trace
     return find_scenario(
         producer,
         kernels,
@@ -47,7 +48,8 @@ def scenario(
         api,
         frozenset(graphs),
         facts or {},
-        unread if trace is unread else lambda: trace,
+        find_training(producer, kernels, op_statistic, read),
+        read,
         unread if launches is unread else lambda: launches,
     )
 

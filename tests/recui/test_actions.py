@@ -39,6 +39,18 @@ def test_every_action_has_words(language: str, part: str) -> None:
     assert [action.name for action in ACTIONS if f"action.{action.name}.{part}" not in messages] == []
 
 
+@pytest.mark.parametrize(
+    ("language", "lists"),
+    [
+        ("en", ("framework operators", "API calls", "copies")),
+        ("zh", ("框架算子", "API 调用", "拷贝")),
+    ],
+)
+def test_help_on_the_host_pane_names_its_lists(language: str, lists: tuple[str, ...]) -> None:
+    words = Messages(language, PACKAGES).text("action.show_host.help")
+    assert [name for name in lists if name not in words] == []
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_words_are_left_of_actions_that_are_gone(language: str) -> None:
     keys = Messages(language, PACKAGES).keys()

@@ -83,7 +83,22 @@ def test_operators_are_there_before_the_trace_is_read(training: Path) -> None:
     ]
     first = next(place for place, message in enumerate(of_trace) if isinstance(message, FileMoved))
     ready = [message.section for message in of_trace[:first] if isinstance(message, SectionReady)]
-    assert ready == ["scenario", "operators"]
+    assert ready == ["operators", "scenario"]
+
+
+def test_operators_do_not_wait_for_the_mode(training: Path) -> None:
+    """An operator that is no aclnn call leaves the mode to the trace."""
+    (kernels,) = training.rglob("kernel_details.csv")
+    kernels.write_bytes(kernels.read_bytes().replace(b"aclnnMul_", b"trans_", 1))
+    ready = [
+        message
+        for message in posted(training)
+        if isinstance(message, SectionReady)
+        or (isinstance(message, FileMoved) and message.progress.kind == "trace_view")
+    ]
+    assert isinstance(ready[0], SectionReady)
+    assert ready[0].section == "operators"
+    assert isinstance(ready[1], FileMoved)
 
 
 def test_operators_pane_needs_nothing_of_the_trace() -> None:
@@ -115,7 +130,7 @@ def test_a_trace_is_left_as_soon_as_the_user_asks(training: Path) -> None:
     assert isinstance(messages[-1], LoadEnded)
     assert messages[-1].cancelled
     ready = [message.section for message in messages if isinstance(message, SectionReady)]
-    assert ready == ["scenario", "operators"]
+    assert ready == ["operators", "scenario"]
 
 
 def test_a_path_that_is_no_profile_fails_with_its_reason(tmp_path: Path) -> None:

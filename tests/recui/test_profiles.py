@@ -25,15 +25,18 @@ CAPTURES = [
     "gpu_recommender/torchrec_sampled_rank-0.json.gz",
 ]
 
+LISTS = {"1": 3, "2": 5, "3": 6}
+"""How many lists each pane has at most."""
+
 
 async def visit_everything(path: Path) -> None:
     """Open the profile, turn through all lists, go down wherever a row opens something."""
     async with explorer(path) as (screen, pilot):
         assert screen.loading_state == "done"
         assert not screen.query_one("#failure").display
-        for pane in ("1", "2", "3"):
+        for pane, lists in LISTS.items():
             await press(pilot, pane)
-            for _ in range(6):
+            for _ in range(lists):
                 await press(pilot, "t")
                 depth = 0
                 while pane != "1" and screen.can("open_row"):

@@ -38,7 +38,7 @@ async def test_event_of_a_file_that_has_changed_is_not_made_up(sample: Path) -> 
         await press(pilot, "3", "enter")
         overwrite_trace(sample)
         await press(pilot, "enter")
-        assert "The file has changed since it was read" in screen_text(pilot)
+        assert "The file has changed or is gone" in screen_text(pilot)
 
 
 async def test_finding_on_copies_leads_to_the_copies(sample: Path) -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
+from threading import Event
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import pytest
 
 import widgets.trace_levels
+from analysis.host_operators import HostOperators
 from tests.analysis.report_fixtures import empty_source, full_source, ge_source, kineto_source
 from tests.widgets.pane_app import do, settle, shown, text_of, with_kernels
+from widgets.detail import Detail
+from widgets.frame_table import Sort
 from widgets.host import HostPane
 from widgets.messages import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pytest
 
 STEPS = pl.DataFrame({"step": [10, 11], "start_ns": [1_000_000, 1_500_000]})
 EVENT: dict[str, object] = {
@@ -176,7 +180,103 @@ async def test_call_opens_every_field_of_its_event(monkeypatch: pytest.MonkeyPat
 async def test_event_of_a_changed_file_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(pane(), traced(lambda *_: None, monkeypatch)) as (host, pilot):
         await do(pilot, host, "open_row", "open_row")
-        assert "The file has changed since it was read" in text_of(pilot)
+        assert "The file has changed or is gone" in text_of(pilot)
+
+
+STACK = "train.py(3): step;\x1b\r\nmodel.py(7): forward"
+
+
+@pytest.mark.parametrize("column", [0, 1])
+async def test_whole_value_of_a_field_is_its_text_whichever_column_is_selected(
+    column: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = {"args": {"Call stack": STACK}}
+    async with shown(pane(), traced(lambda *_: event, monkeypatch)) as (host, pilot):
+        await do(pilot, host, "open_row", "open_row")
+        table = host.table()
+        assert table is not None
+        table.cursor_column = column
+        assert host.full_value() == "args.Call stack\ntrain.py(3): step;\\x1b\nmodel.py(7): forward"
+
+
+async def test_copied_cell_of_a_text_keeps_its_line_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = {"args": {"Call stack": STACK}}
+    async with shown(pane(), traced(lambda *_: event, monkeypatch)) as (host, pilot):
+        await do(pilot, host, "open_row", "open_row")
+        table = host.table()
+        assert table is not None
+        table.cursor_column = 1
+        assert table.cell_text() == "train.py(3): step;\\x1b\nmodel.py(7): forward"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_very_long_text_is_shown_in_part_and_copied_whole(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = {"args": {"Call stack": "x" * 5_000_000}}
+    async with shown(pane(language), traced(lambda *_: event, monkeypatch)) as (host, pilot):
+        await do(pilot, host, "open_row", "open_row")
+        host.query_one(Detail).scroll_end(animate=False)
+        await settle(pilot)
+        assert "4,980,000" in text_of(pilot).splitlines()[-1]
+        assert "4,980,000" in (host.full_value() or "").splitlines()[-1]
+        table = host.table()
+        assert table is not None
+        table.cursor_column = 1
+        assert len(table.cell_text()) == 5_000_000
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "Reading …"), ("zh", "正在读取…")])
+async def test_while_rows_are_read_the_sentence_names_no_kind_of_row(
+    language: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = Event()
+
+    def read(*_: object) -> object:
+        wait.wait(10)
+        return EVENT
+
+    async with shown(pane(language), traced(read, monkeypatch)) as (host, pilot):
+        await do(pilot, host, "open_row")
+        host.perform("open_row")
+        for _ in range(3):
+            await pilot.pause()
+        said = text_of(pilot)
+        wait.set()
+        await settle(pilot)
+        assert words in [line.strip() for line in said.splitlines()]
+
+
+async def test_operators_tell_what_a_step_takes_before_what_all_take() -> None:
+    async with shown(pane(), full_source(), size=(160, 40)) as (host, _):
+        table = host.table()
+        assert table is not None
+        assert [column.key for column in table.shown_columns][:10] == [
+            "name",
+            "self_per_step_ns",
+            "per_step_ns",
+            "calls_per_step",
+            "avg_ns",
+            "max_ns",
+            "self_ns",
+            "total_ns",
+            "share",
+            "group",
+        ]
+        assert table.sort == Sort("self_per_step_ns", descending=True)
+
+
+async def test_operators_without_steps_lead_with_self_and_total() -> None:
+    source = full_source()
+    assert isinstance(source.host_operators, HostOperators)
+    of_steps = ("self_per_step_ns", "per_step_ns", "calls_per_step", "share")
+    by_name = source.host_operators.by_name.with_columns(pl.lit(None).alias(key) for key in of_steps)
+    operators = replace(source.host_operators, by_name=by_name, steps=None)
+    async with shown(pane(), replace(source, host_operators=operators)) as (host, _):
+        table = host.table()
+        assert table is not None
+        assert [column.key for column in table.shown_columns][:3] == ["name", "self_ns", "total_ns"]
+        assert table.sort == Sort("self_ns", descending=True)
 
 
 async def test_copies_open_every_copy_of_a_direction(monkeypatch: pytest.MonkeyPatch) -> None:

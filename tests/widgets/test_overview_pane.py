@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from analysis.metrics import NamedTime, Throughput
+from analysis.notes import Missing
 from analysis.trace.summary import TraceSummary
 from tests.analysis.report_fixtures import (
     ALL_SOURCES,
@@ -19,6 +21,7 @@ from tests.widgets.pane_app import PaneApp, do, shown, text_of
 from widgets.finding_list import FindingList
 from widgets.messages import catalogue
 from widgets.overview import OverviewPane
+from widgets.time_bar import time_bar
 
 
 def pane(language: str = "en") -> OverviewPane:
@@ -31,6 +34,28 @@ async def test_training_bar_is_computing_exposed_and_free() -> None:
         assert "945 us per step" in lines[0]
         assert "mean of 2 steps" in lines[0]
         assert "█ computing 495 us   ▒ exposed comm 235 us   ░ free 215 us" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("language", "copies"), [("en", "copies in free time 101 us"), ("zh", "空闲中的拷贝 101 us")]
+)
+async def test_copies_below_the_bar_are_those_of_free_time_and_fit(language: str, copies: str) -> None:
+    source = full_source()
+    metrics = source.metrics
+    assert not isinstance(metrics.step_trace, Missing)
+    metrics = replace(
+        metrics,
+        step_trace=replace(metrics.step_trace, copies_ns=101_000),
+        throughput=Throughput(123_456.0, "samples_per_s"),
+        op_time=NamedTime(495_000, "kernels"),
+        instance_room=12,
+    )
+    below = time_bar(metrics, None, catalogue(language)).below
+    async with shown(pane(language), replace(source, metrics=metrics)) as (_, pilot):
+        lines = [line.strip() for line in text_of(pilot).splitlines()]
+        place = next(index for index, line in enumerate(lines) if line.startswith(copies))
+        # Every remark is there in full, on one line or two.
+        assert "   ".join(line for line in lines[place : place + 2] if line) == below
 
 
 async def test_inference_bar_is_copy_execute_copy() -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from widgets.safe_text import cut, fit, safe_text
+from widgets.messages import catalogue
+from widgets.safe_text import cut, fit, safe_text, text_lines
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,22 @@ def test_fit_takes_exactly_its_cells(name: str, width: int, right: bool) -> None
 def test_fit_puts_numbers_to_the_right() -> None:
     assert fit("12", 5, right=True) == "   12"
     assert fit("ab", 5) == "ab   "
+
+
+def test_very_long_text_tells_how_much_of_it_is_left_out() -> None:
+    shown = text_lines("a" * 25_000 + "\nb", catalogue("en"))
+    assert shown == ["a" * 20_000, "… 5,002 more characters not shown"]
+
+
+def test_text_of_very_many_lines_tells_how_much_of_it_is_left_out() -> None:
+    # 2,000 lines with their breaks are 4,000 characters.
+    shown = text_lines("x\n" * 2_000 + "rest", catalogue("zh"))
+    assert (len(shown), shown[-1]) == (2_001, "… 另有 4 个字符未显示")
+
+
+def test_lines_of_a_text_are_whole_and_harmless() -> None:
+    assert text_lines("a\x1b\r\n\nb", catalogue("en")) == ["a\\x1b", "", "b"]
+
+
+def test_very_long_name_is_cut_as_a_short_one() -> None:
+    assert cut("ab" * 3_000_000, 5) == "abab…"

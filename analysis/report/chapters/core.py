@@ -102,7 +102,7 @@ def _lead(metrics: CoreMetrics, messages: Messages) -> Iterator[str]:
     step = metrics.step_trace
     if not isinstance(step, Missing):
         yield messages.text(
-            "report.core.decomposed",
+            "report.core.decomposed_whole_run" if step.whole_run else "report.core.decomposed",
             {
                 "wall": time_text(step.wall_ns),
                 "computing": time_text(step.computing_ns),
