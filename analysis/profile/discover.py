@@ -293,8 +293,8 @@ def _capture(root: Path, device: int | None, files: Sequence[NamedFile], notes: 
 
 
 def _missing_slices(kind: str, parts: Sequence[Path], members: Sequence[NamedFile]) -> Iterator[Note]:
-    """A gap in the numbers of slices: a part of the file is not there. The first may have no number."""
-    numbers = {file.slice or 0 for file in members if file.path in parts}
+    """A gap in the numbers of slices: a part of the file is not there."""
+    numbers = {file.slice for file in members if file.path in parts and file.slice is not None}
     gap = sorted(set(range(max(numbers, default=0))) - numbers)
     if gap:
         shown = ", ".join(map(str, gap[:_SHOWN_SLICES])) + (" …" if len(gap) > _SHOWN_SLICES else "")

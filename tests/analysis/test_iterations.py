@@ -99,6 +99,12 @@ def test_row_with_blank_step_is_the_whole_run():
     assert (found.source, found.count) == ("whole_run", 1)
 
 
+def test_steps_of_the_trace_count_where_the_only_row_names_none():
+    steps = steps_frame(10, 10, 10)
+    found = iterations_of(ABSENT, ABSENT, ABSENT, step_trace_time_table([{"step": None}]), steps)
+    assert (found.source, found.count) == ("profiler_step", 3)
+
+
 def test_rows_with_blank_step_do_not_count_beside_steps():
     found = iterations_of(ABSENT, ABSENT, ABSENT, step_trace_time_table([{"step": "3"}, {"step": None}]))
     assert (found.source, found.count) == ("step_trace_time", 1)

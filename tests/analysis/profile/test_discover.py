@@ -256,3 +256,31 @@ def test_a_link_loop_ends(tmp_path: Path) -> None:
     write(folder, "kernel_details.csv")
     (folder / "again").symlink_to(tmp_path, target_is_directory=True)
     assert len(discover(tmp_path).captures) == 1
+
+
+def test_a_missing_slice_is_told(tmp_path: Path) -> None:
+    for number in (0, 2):
+        write(tmp_path, f"op_summary_slice_{number}_20260106090000.csv")
+    (note,) = discover(tmp_path).notes
+    assert (note.kind, note.values["slices"], note.damage) == ("slices_missing", "1", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "producer"),
+    [
+        ('[{"ph":"X","name":"aten::mm","cat":"cpu_op"}]', "torch_npu"),
+        ('[{"ph":"M","name":"process_name","args":{"name":"Ascend Hardware"}}]', "msprof"),
+        ('{"traceEvents":[{"ph":"X","cat":"cpu_op"}]}', "kineto"),
+    ],
+)
+def test_the_writer_of_a_trace_of_any_name_is_known_by_its_content(
+    tmp_path: Path, text: str, producer: str
+) -> None:
+    assert only_capture(write(tmp_path, "anything.json", text)).producer == producer
+
+
+def test_a_small_packed_trace_that_was_cut_opens(tmp_path: Path) -> None:
+    packed = gzip.compress(b'[{"ph":"X","name":"aten::mm"},' + os.urandom(3000).hex().encode())
+    path = tmp_path / "trace_view.json.gz"
+    path.write_bytes(packed[: len(packed) // 2])
+    assert only_capture(path).producer == "torch_npu"

@@ -168,6 +168,19 @@ def test_another_content_of_one_size_and_time_is_another_file(at, folder, source
     assert load(folder, source) is None
 
 
+def test_a_change_between_the_samples_with_its_time_put_back_is_another_file(folder, source):
+    (part,) = source.parts
+    with part.open("r+b") as file:
+        file.truncate(9 << 20)
+    before = part.stat()
+    store(folder, source, made_trace())
+    with part.open("r+b") as file:
+        file.seek(2 << 20)
+        file.write(b"other")
+    os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert load(folder, source) is None
+
+
 def test_another_time_of_change_is_another_file(folder, source):
     store(folder, source, made_trace())
     status = source.parts[0].stat()
