@@ -86,3 +86,16 @@ def test_every_note_has_its_words(language: str) -> None:
     assert len(found) == len(KINDS) + 1
     for note in (*found, *notes(fault("cut")), other_devices((0, 1), "trace_view.json")):
         assert "{" not in messages.text(f"note.{note.kind}", note.values)
+
+
+def test_begin_and_end_events_are_told_as_lost() -> None:
+    (note,) = trace_notes(Quality(9, {"B": 2, "E": 2, "X": 5}, (), 0), 0, "trace_view.json")
+    assert (note.kind, note.values, note.damage) == ("trace_begin_end", {"count": "4"}, True)
+    for language in LANGUAGES:
+        assert "note.trace_begin_end" in Messages(language)
+
+
+def test_the_slice_that_was_cut_is_named() -> None:
+    cut = Fault("cut", 1, "msprof_slice_1_20260106090000.json", None, lost=True)
+    (note,) = notes(cut, lost_bytes=5)
+    assert note.file == "msprof_slice_1_20260106090000.json"

@@ -306,3 +306,10 @@ def test_reading_in_pieces_changes_nothing(
     assert pieces.frame.equals(whole.frame)
     assert pieces.notes == whole.notes
     assert whole.notes[0].line == 13
+
+
+def test_a_file_of_the_host_belongs_to_every_device(tmp_path: Path) -> None:
+    file = tmp_path / "api_statistic.csv"
+    file.write_text("Device_id,Level,API Name,Time(us),Count\nhost,acl,aclrtMemcpy,3.5,2\n")
+    source = SourceFile("api_statistic", (file,))
+    assert only(read_table("api_statistic", source, root=tmp_path, device=1))["total_ns"] == 3500

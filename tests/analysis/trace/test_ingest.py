@@ -249,3 +249,16 @@ def test_what_progress_raises_stops_the_work(tmp_path: Path, at: int) -> None:
     with pytest.raises(CancelledError):
         read_parts([path], root=tmp_path, advance=advance, chunk_bytes=500)
     assert len(calls) == at + 1
+
+
+def test_a_file_that_goes_away_while_it_is_read_is_no_bug(tmp_path: Path) -> None:
+    """What is open is read to its end."""
+    path = tmp_path / "trace_view.json"
+    path.write_text(json.dumps([bar(f"n{at}", at) for at in range(50)]))
+    trace = read_parts([path], root=tmp_path, advance=lambda _: path.unlink(missing_ok=True), chunk_bytes=64)
+    assert trace.events.height == 50
+
+
+def test_a_file_that_is_gone_before_is_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="No such file"):
+        read_parts([tmp_path / "gone.json"], root=tmp_path)
