@@ -73,22 +73,15 @@ def overlap_sums(traced: Traced, decomposed: pl.DataFrame) -> dict[str, int] | N
     """Sums of the Overlap Analysis bars that the rows of step_trace_time are made of, by its columns.
 
     Of rows with a step those bars that torch_npu credits to one of these steps: bars outside of every step
-    are in no row (facts/formats.md 6.1). Where a step's first copy is tied to no operator the trace does not
-    tell whether the step begins with it, so bars between the start of a step on the host and its first launch
-    count if the sums agree better with them; so do bars up to the end of all a step launched, since its last
-    launch need not end last. A row without a step has all bars. None where the trace has no
-    such bars, or lacks a step that has a row: then nothing can be compared.
+    are in no row (facts/formats.md 6.1). A row without a step has all bars. None where the trace has no such
+    bars, or lacks a step that has a row: then nothing can be compared.
 
     Args:
         traced: The trace, its steps and launches.
         decomposed: The frame of :func:`analysis.steps.step_frame`.
     """
-    sums = {}
-    for column in OVERLAP_ROLES:
-        bars = _bars_of_rows(traced, decomposed, column)
-        if bars is None:
-            return None
-        sums[column] = int(bars.drop_nulls("step")["duration_ns"].sum())
+    bars = _bars_of_rows(traced, decomposed)
+    sums = {} if bars is None else _sums(bars)
     return sums if any(sums.values()) else None
 
 
@@ -104,9 +97,10 @@ def copies_in_free_ns(traced: Traced, decomposed: pl.DataFrame) -> int | None:
     """
     if isinstance(traced.copies, Missing):
         return None
-    free = _bars_of_rows(traced, decomposed, "free_ns")
-    if free is None or not free.height:
+    bars = _bars_of_rows(traced, decomposed)
+    if bars is None or bars["free_ns"].is_empty():
         return None
+    free = bars["free_ns"]
     copies = Intervals.of_bars(traced.copies.bars)
     inside = copies.coverage(free["start_ns"], free["start_ns"] + free["duration_ns"])
     rows = decomposed.filter(~pl.col("excluded"))
@@ -115,26 +109,55 @@ def copies_in_free_ns(traced: Traced, decomposed: pl.DataFrame) -> int | None:
     return mean(int(total), rows.height) if rows.height else None
 
 
-def _bars_of_rows(traced: Traced, decomposed: pl.DataFrame, column: str) -> pl.DataFrame | None:
-    """The bars of one column with the step of the row they are in: start_ns, duration_ns, step."""
+def _bars_of_rows(traced: Traced, decomposed: pl.DataFrame) -> dict[str, pl.DataFrame] | None:
+    """By column the bars its rows are made of, with the step of the row: start_ns, duration_ns, step.
+
+    Of the windows that a step may have, those count with which all columns together agree best.
+    """
     if isinstance(traced.trace, Missing):
         return None
-    bars = traced.trace.on(OVERLAP_ROLES[column]).select("start_ns", "duration_ns")
+    bars = {
+        column: traced.trace.on(role).select("start_ns", "duration_ns")
+        for column, role in OVERLAP_ROLES.items()
+    }
     steps = _row_steps(decomposed)
     if steps.to_list() == [_WHOLE_RUN]:
-        return bars.with_columns(step=pl.lit(_WHOLE_RUN, pl.Int64))
+        whole = pl.lit(_WHOLE_RUN, pl.Int64).alias("step")
+        return {column: rows.with_columns(whole) for column, rows in bars.items()}
+    told = {column: int(decomposed[column].sum()) for column in bars}
+
+    def difference(cut: dict[str, pl.DataFrame]) -> int:
+        return sum(abs(found - told[column]) for column, found in _sums(cut).items())
+
+    cuts = [
+        {column: credited(rows, windows) for column, rows in bars.items()}
+        for windows in _possible_windows(traced, traced.trace, steps)
+    ]
+    return min(cuts, key=difference, default=None)
+
+
+def _possible_windows(traced: Traced, trace: Trace, steps: pl.Series) -> list[pl.DataFrame]:
+    """When the device may have worked on these steps, the likeliest first; none where the trace lacks one.
+
+    A trace leaves two things open. Where a step's first copy is tied to no operator, the step may have begun
+    with it, at the earliest with the host. And its last launch need not be the one that ends last.
+    """
     if isinstance(traced.steps, Missing) or isinstance(traced.launches, Missing):
-        return None
+        return []
     known = traced.steps.filter(pl.col("step").is_in(steps.implode()))
     if known.height != steps.len():
-        return None
-    windows = device_windows(traced.trace, known, traced.launches)
-    from_host = windows.with_columns(pl.min_horizontal(pl.col("start_ns"), known["start_ns"]))
-    told_ns = int(decomposed[column].sum())
-    to_last = device_windows(traced.trace, known, traced.launches, to_last_end=True)
-    both = from_host.with_columns(pl.max_horizontal(pl.col("end_ns"), to_last["end_ns"]))
-    cuts = [credited(bars, cut) for cut in (windows, from_host, to_last, both)]
-    return min(cuts, key=lambda cut: abs(int(cut.drop_nulls("step")["duration_ns"].sum()) - told_ns))
+        return []
+    to_last_launch, to_last_end = (
+        device_windows(trace, known, traced.launches, to_last_end=all_bars) for all_bars in (False, True)
+    )
+    from_host = pl.min_horizontal(pl.col("start_ns"), known["start_ns"])
+    narrow = [to_last_launch, to_last_end]
+    return [*narrow, *(windows.with_columns(from_host) for windows in narrow)]
+
+
+def _sums(bars: dict[str, pl.DataFrame]) -> dict[str, int]:
+    """By column the time of the bars that are in a row."""
+    return {column: int(rows.drop_nulls("step")["duration_ns"].sum()) for column, rows in bars.items()}
 
 
 def _row_steps(decomposed: pl.DataFrame) -> pl.Series:

@@ -87,7 +87,7 @@ class TraceSummary:
 
 
 def summarize(trace: Trace, file: str) -> TraceSummary:
-    """What was found in one trace and what was wrong with it (issue: "counted, listed with an example").
+    """What was found in one trace and what was wrong with it, counted and with an example.
 
     Args:
         trace: The trace.

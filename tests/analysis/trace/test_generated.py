@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from analysis.profile.discover import SourceFile
+from analysis.profile.discover import SourceFile, discover
+from analysis.result import Analysis
 from analysis.trace import model
 from analysis.trace.flows import launches
 from analysis.trace.ingest import read_trace
@@ -128,3 +129,12 @@ def test_every_task_is_launched_by_the_operator_of_the_simulation(simulated: Sim
     assert found == {
         (task.name, task.start): (task.host.name, task.host.start) for task in simulated.rank.tasks
     }
+
+
+def test_sums_of_the_overlap_tracks_are_those_of_step_trace_time(simulated: Simulated) -> None:
+    """Whatever the device does after the last launch of a step, and before the first."""
+    profile = discover(simulated.path.parent)
+    checks = {check.kind: check for check in Analysis(profile, profile.captures[0]).metrics.checks}
+    for column in ("computing", "communication", "not_overlapped", "free"):
+        check = checks[f"trace_{column}"]
+        assert check.left_ns == check.right_ns, column
