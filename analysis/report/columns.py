@@ -155,7 +155,7 @@ COLUMNS: dict[str, Column] = {
         _column("tied", "count"),
         _column("tied_share", "share"),
         _column("example", "text", 16),
-        _column("lost", "flag"),
+        _column("lost", "flag", words="report.word"),
         _column("field", "text", 16),
         _column("text", "text", 24, lines=True),
     )
@@ -195,6 +195,8 @@ def exact_text(kind: Kind, value: Any) -> str:
 
 def value_text(column: Column, value: Any, messages: Messages, *, exact: bool) -> str:
     """A value of ``column`` as text: codes become words of the language, all else as its kind says."""
+    if column.words is not None and isinstance(value, bool):
+        value = "yes" if value else "no"
     if column.words is not None and isinstance(value, str):
         word = f"{column.words}.{value}"
         return messages.text(word) if word in messages else value
