@@ -87,7 +87,8 @@ def _starts_with(entries: Iterable[dict[str, Any]]) -> pl.Expr:
 def _direction(rules: dict[str, Any]) -> pl.Expr:
     """What ``operation`` says, else what the name says; null where neither tells a known direction."""
     said = {entry["operation"]: entry["direction"] for entry in rules["operations"]}
-    text = pl.col("operation").cast(pl.String)
+    words = pl.col("operation").cast(pl.String).str.to_lowercase().str.replace_all("_", " ")
+    text = words.str.replace(rules["operation"]["calls"], "")
     named: pl.Expr = pl.lit(None, pl.String)
     for entry in rules["named"]:
         named = (

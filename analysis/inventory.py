@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from analysis.profile.discover import size_on_disk
 from analysis.profile.kinds import kinds
 from analysis.profile.tables import display_path
 
@@ -127,7 +128,7 @@ def _capture_file(profile: Profile, source: SourceFile, use: _Use) -> FileEntry:
 
 
 def _other_file(profile: Profile, kind: str, path: Path, state: str, note: str | None) -> FileEntry:
-    return FileEntry(kind, display_path(path, profile.root), path.stat().st_size, None, state, note)
+    return FileEntry(kind, display_path(path, profile.root), size_on_disk(path), None, state, note)
 
 
 def failed_kinds(notes: Iterable[Note]) -> frozenset[str]:

@@ -19,9 +19,6 @@ _CUT: Final = "cut"
 _NOT_BY_COUNT: Final = frozenset({_CUT, "late_metadata", "duplicate_metadata"})
 """Faults with a note of their own, and those that change no result; the table of faults lists them all."""
 
-_PAIRED: Final = ("B", "E")
-"""Bars written as two objects, a begin and an end; the writers of captures do not, so they are not read."""
-
 
 def trace_notes(quality: Quality, partial: int, file: str) -> tuple[Note, ...]:
     """One note for each kind of fault that a result may suffer from, and one for bars that overlap in part.
@@ -36,9 +33,8 @@ def trace_notes(quality: Quality, partial: int, file: str) -> tuple[Note, ...]:
     if cut is not None:
         # Its example is the slice.
         notes.append(_cut_note(quality.lost_bytes, cut.example or file))
-    unread = sum(quality.by_phase.get(phase, 0) for phase in _PAIRED)
-    if unread:
-        notes.append(Note("trace_begin_end", {"count": count_text(unread)}, file, damage=True))
+    if quality.unread:
+        notes.append(Note("trace_begin_end", {"count": count_text(quality.unread)}, file, damage=True))
     if partial:
         notes.append(Note("trace_partial_overlaps", {"count": count_text(partial)}, file))
     return tuple(notes)

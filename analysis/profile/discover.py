@@ -39,6 +39,14 @@ _DATABASES = frozenset({"database", "msprof_database"})
 _TORCH_KINDS = frozenset({"kernel_details", "step_trace_time", "trace_view", "operator_details"})
 
 
+def size_on_disk(path: Path) -> int:
+    """Bytes of a file; 0 if it is not there any more."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """One logical file: usually one path, several where it was written in slices."""
@@ -49,8 +57,8 @@ class SourceFile:
 
     @property
     def size(self) -> int:
-        """Bytes on disk, all slices together."""
-        return sum(part.stat().st_size for part in self.parts)
+        """Bytes on disk, all slices together; those that are gone meanwhile take none."""
+        return sum(map(size_on_disk, self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +306,7 @@ def _missing_slices(kind: str, parts: Sequence[Path], members: Sequence[NamedFil
     gap = sorted(set(range(max(numbers, default=0))) - numbers)
     if gap:
         shown = ", ".join(map(str, gap[:_SHOWN_SLICES])) + (" …" if len(gap) > _SHOWN_SLICES else "")
-        yield Note("slices_missing", {"kind": kind, "slices": shown}, parts[0].name, damage=True)
+        yield Note("slices_missing", {"kind": kind, "slices": shown}, damage=True)
 
 
 def _metadata_files(root: Path) -> tuple[Path, ...]:

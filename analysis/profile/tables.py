@@ -12,6 +12,7 @@ from analysis.errors import MissingColumnError
 from analysis.notes import Note
 from analysis.profile.columns import FoundColumn, TableSpec, find_columns, table_spec
 from analysis.profile.csv_file import ROW, CsvText, Damage
+from analysis.profile.discover import size_on_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +77,7 @@ def read_table(
     for path in source.parts:
         shown = display_path(path, root)
         frame, found, slice_notes = _read_slice(spec, path, shown, _after(before, advance))
-        before += path.stat().st_size
+        before += size_on_disk(path)
         present.update(column.spec.name for column in found)
         notes.extend(slice_notes)
         frames.append(frame.with_columns(pl.col(ROW) + sum(part.height for part in frames)))

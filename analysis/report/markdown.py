@@ -10,7 +10,7 @@ from analysis.report.chapters import core, cores, distribution, files, host, pro
 from analysis.units import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from analysis.findings import Finding
     from analysis.report.messages import Messages
@@ -38,13 +38,19 @@ def markdown_report(analysis: ReportSource, messages: Messages) -> str:
     blocks = [
         heading(1, title(analysis, messages)),
         heading(2, messages.text("report.chapter.findings")),
-        paragraph(messages.text("report.findings.lead")),
+        paragraph(*_findings_lead(analysis, messages)),
         bullets(_finding(finding, messages) for finding in analysis.findings),
     ]
     for number, (key, chapter) in enumerate(CHAPTERS.items(), start=1):
         blocks.append(heading(2, f"{number} {messages.text(f'report.chapter.{key}')}"))
         blocks.extend(chapter(analysis, messages))
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _findings_lead(analysis: ReportSource, messages: Messages) -> Iterator[str]:
+    yield messages.text("report.findings.lead")
+    if analysis.metrics.iterations.source == "whole_run":
+        yield messages.text("report.findings.whole_run")
 
 
 def _finding(finding: Finding, messages: Messages) -> str:

@@ -101,9 +101,14 @@ class Quality:
     """Bytes after the last whole event of a file that was cut; 0 for a whole file."""
 
     @property
+    def unread(self) -> int:
+        """Halves of bars that are written as two objects, a begin and an end: captures have none."""
+        return self.by_phase.get("B", 0) + self.by_phase.get("E", 0)
+
+    @property
     def damaged(self) -> bool:
-        """Whether something was lost: the file was cut, or events could not be placed."""
-        return self.lost_bytes > 0 or any(fault.lost for fault in self.faults)
+        """Whether something is missing: the file was cut, or events could not be placed or are not read."""
+        return self.lost_bytes > 0 or self.unread > 0 or any(fault.lost for fault in self.faults)
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,10 @@ def test_equal_copies_of_different_launches_count_each():
 @pytest.mark.parametrize(
     ("operation", "expected"),
     [
+        ("acl_memcpy_host_to_device", TO_DEVICE),
+        ("RT_MEMCPY_DEVICE_TO_HOST", TO_HOST),
+        ("acl_memcpy_device_to_device", "device_to_device"),
+        ("sideways", None),
         ("host to device", "host_to_device"),
         ("host to device ex", "host_to_device"),
         ("device to host ex", "device_to_host"),

@@ -99,7 +99,10 @@ def test_sources_and_notes_of_copies_have_words(language: str):
 @pytest.mark.parametrize(
     ("copies", "why"),
     [
-        (found(step(1, 10, 90), copy(20, 5, None)), "the trace does not tell the direction of its copies"),
+        (
+            found(step(1, 10, 90), copy(20, 5, None)),
+            "the trace does not tell the direction of all its copies",
+        ),
         (found(step(1, 10, 90), copy(0, 5)), "the copies in the trace lie in no iteration of the averages"),
         (found(step(1, 10, 90), copy(20, 5, D2H)), "the trace has none"),
     ],

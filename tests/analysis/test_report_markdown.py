@@ -97,6 +97,12 @@ def test_what_stands_out_comes_first_and_in_the_order_of_the_result():
     assert marks == [MARKS[finding.severity] for finding in source.findings]
 
 
+@pytest.mark.parametrize(("source", "told"), [(level0_source, True), (full_source, False)])
+def test_times_of_the_whole_run_are_told_as_such(source, told: bool):
+    assert (source().metrics.iterations.source == "whole_run") is told
+    assert ("every time here is of the whole run" in markdown_report(source(), ENGLISH)) is told
+
+
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_every_row_of_a_table_has_as_many_cells_as_its_head(name: str):
     for table in tables_of(markdown_report(full_source(name, name), ENGLISH)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, rmtree
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -299,3 +299,14 @@ def test_slices_are_one_file_in_the_list() -> None:
     (entry,) = (entry for entry in analysis.files if entry.kind == "op_summary")
     assert entry.path.endswith("(+1)")
     assert entry.rows == 2
+
+
+def test_a_profile_that_goes_away_after_it_was_read_keeps_its_results(tmp_path: Path) -> None:
+    folder = Path(copytree(EXAMPLES / "training_torch_npu", tmp_path / "gone"))
+    analysis = analyse(folder)
+    assert isinstance(analysis.trace, Trace)
+    rmtree(folder)
+    assert isinstance(analysis.kernels, Missing)
+    states = {entry.kind: entry.state for entry in analysis.files}
+    assert (states["trace_view"], states["kernel_details"]) == ("read", "failed")
+    assert analysis.damaged

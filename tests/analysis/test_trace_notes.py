@@ -89,7 +89,9 @@ def test_every_note_has_its_words(language: str) -> None:
 
 
 def test_begin_and_end_events_are_told_as_lost() -> None:
-    (note,) = trace_notes(Quality(9, {"B": 2, "E": 2, "X": 5}, (), 0), 0, "trace_view.json")
+    quality = Quality(9, {"B": 2, "E": 2, "X": 5}, (), 0)
+    assert quality.damaged
+    (note,) = trace_notes(quality, 0, "trace_view.json")
     assert (note.kind, note.values, note.damage) == ("trace_begin_end", {"count": "4"}, True)
     for language in LANGUAGES:
         assert "note.trace_begin_end" in Messages(language)
