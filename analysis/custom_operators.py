@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.host_operators import operator_bars, operator_group
+from analysis.host_operators import operator_group
 from analysis.notes import Missing
 from analysis.trace.kernels import kernel_bars
-from analysis.trace.nesting import nest
 from analysis.trace.step_windows import excluded_step, step_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from analysis.host_bars import HostBars
     from analysis.iterations import Iterations
     from analysis.trace.model import Trace
 
@@ -56,7 +56,7 @@ class CustomOperators:
 
 
 def find_custom_operators(
-    trace: Trace, steps: pl.DataFrame, launches: pl.DataFrame, iterations: Iterations
+    trace: Trace, bars: HostBars, steps: pl.DataFrame, launches: pl.DataFrame, iterations: Iterations
 ) -> CustomOperators | Missing:
     """Which kernels custom operators launched, and which operator it was.
 
@@ -66,12 +66,13 @@ def find_custom_operators(
 
     Args:
         trace: The trace.
+        bars: Its operators and ranges.
         steps: The frame of :func:`analysis.trace.steps.trace_steps`.
         launches: The frame of :func:`analysis.trace.flows.launches`.
         iterations: Which step the averages leave out.
     """
     kernels = kernel_bars(trace).select("event", "name", "duration_ns").collect()
-    operators = operator_bars(trace)
+    operators = bars.frame
     if kernels.is_empty() or operators.is_empty():
         return _absent("host_operators")
     hosts = launches.select("event", "host").drop_nulls()
@@ -80,7 +81,7 @@ def find_custom_operators(
         return _absent("launches")
     unknown = kernels.height - linked.height
     linked = linked.with_columns(
-        pl.Series("operator", _owners(operators, linked["host"])),
+        pl.Series("operator", _owners(bars, linked["host"])),
         step_at(trace.events["start_ns"].gather(linked["host"]), steps).alias("step"),
     )
     averaged = steps.filter(pl.col("step").ne_missing(excluded_step(iterations, steps)))["step"]
@@ -97,12 +98,13 @@ def _absent(lacks: str) -> Missing:
     return Missing(("trace_view", "kineto_trace"), "step", lacks=lacks)
 
 
-def _owners(operators: pl.DataFrame, hosts: pl.Series) -> NDArray[np.int64]:
+def _owners(bars: HostBars, hosts: pl.Series) -> NDArray[np.int64]:
     """Row in ``operators`` of the innermost one with a namespace at or around each host operator, else -1."""
+    operators = bars.frame
     names = operators["name"].unique().cast(pl.String).drop_nulls()
     named = names.filter(names.str.contains(_rules()["namespace"]))
     has_namespace = operators["name"].cast(pl.String).is_in(named.implode()).fill_null(value=False).to_numpy()
-    parent = nest(operators).parent
+    parent = bars.nesting.parent
     events = operators["event"].to_numpy()
     wanted = hosts.to_numpy()
     row = np.minimum(np.searchsorted(events, wanted), events.size - 1).astype(np.int64)

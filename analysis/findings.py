@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from analysis.datafile import load_toml
+from analysis.finding import ACTION, FINE, LOOK, SEVERITIES, UNKNOWN, Finding, least_share, weight
+from analysis.findings_phases import phase_findings
 from analysis.host import host_verdicts
 from analysis.notes import Missing
 from analysis.units import UNKNOWN as UNKNOWN_TEXT
@@ -22,39 +23,9 @@ if TYPE_CHECKING:
     from analysis.metrics import CoreMetrics
     from analysis.notes import Value
     from analysis.operators import Extra, Operators
-    from analysis.report.messages import Messages
     from analysis.report.source import ReportSource
     from analysis.scenario import Scenario
     from analysis.steps import StepDecomposition
-
-ACTION: Final = "action"
-LOOK: Final = "look"
-FINE: Final = "fine"
-UNKNOWN: Final = "unknown"
-
-SEVERITIES: Final = (ACTION, LOOK, FINE, UNKNOWN)
-"""From worst to least."""
-
-MARKS: Final = {ACTION: "!", LOOK: "~", FINE: "·", UNKNOWN: "?"}
-"""What stands before a finding of each severity."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One judgement with its numbers; its text is that of :func:`finding_text`."""
-
-    severity: str
-    """One of SEVERITIES."""
-    kind: str
-    pane: str
-    """The pane that shows more: overview, operators, host or files."""
-    view: str
-    """The list inside the pane: steps, type, top, problems, calls …"""
-    values: Mapping[str, Value] = field(default_factory=dict)
-    stake_ns: int = 0
-    """Time per iteration that the finding is about; decides the order inside a severity."""
-    filter: str | None = None
-    """Text that narrows the list to the rows meant."""
 
 
 def find_findings(source: ReportSource) -> tuple[Finding, ...]:
@@ -65,6 +36,7 @@ def find_findings(source: ReportSource) -> tuple[Finding, ...]:
         *_operator_findings(source.operators, source.metrics),
         *_host_findings(source.host, source.host_operators, source.metrics),
         *_copy_findings(source.copies, source.metrics),
+        *phase_findings(source, _idle_ns(source.metrics)),
         *_scenario_findings(source.scenario, source.metrics),
         *_quality_findings(source),
     ]
@@ -81,29 +53,9 @@ def find_findings(source: ReportSource) -> tuple[Finding, ...]:
     )
 
 
-def finding_text(finding: Finding, messages: Messages) -> str:
-    """The finding in words: the message ``finding.<kind>``, a named check in words of its own."""
-    values = dict(finding.values)
-    if "check" in values:
-        values["check"] = messages.text(f"check.{values['check']}")
-    return messages.text(f"finding.{finding.kind}", values)
-
-
-def _least_share(name: str) -> float:
-    return float(load_toml("analysis", "findings.toml")[name]["share_at_least"])
-
-
 def _limit_text(name: str, key: str) -> str:
     """A limit that the core metrics judge by."""
     return percent_text(load_toml("analysis", "metrics.toml")[name][key], 0)
-
-
-def _weight(stake_ns: int, metrics: CoreMetrics) -> str:
-    """Whether a flagged judgement touches enough of the step to act on."""
-    if metrics.headline is None:
-        return LOOK
-    whole_ns = metrics.headline[1].value_ns
-    return ACTION if whole_ns > 0 and stake_ns >= _least_share("action") * whole_ns else LOOK
 
 
 def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
@@ -114,7 +66,7 @@ def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
     if step.exposed_share is not None:
         stake_ns = _of_one(step, step.not_overlapped_ns, metrics)
         yield Finding(
-            severity=_weight(stake_ns, metrics) if step.exposed_flagged else FINE,
+            severity=weight(stake_ns, metrics) if step.exposed_flagged else FINE,
             kind=f"exposed_communication{whole_run}" if step.exposed_flagged else "hidden_communication",
             pane="overview",
             view="steps",
@@ -128,7 +80,7 @@ def _step_findings(metrics: CoreMetrics) -> Iterator[Finding]:
     if step.free_share is not None:
         stake_ns = _of_one(step, step.free_ns, metrics)
         yield Finding(
-            severity=_weight(stake_ns, metrics) if step.free_flagged else FINE,
+            severity=weight(stake_ns, metrics) if step.free_flagged else FINE,
             kind=f"device_free{whole_run}" if step.free_flagged else "device_busy",
             pane="overview",
             view="steps",
@@ -154,7 +106,7 @@ def _dispatch_findings(metrics: CoreMetrics) -> Iterator[Finding]:
         return
     gap_ns = _idle_ns(metrics) or 0
     yield Finding(
-        severity=_weight(gap_ns, metrics) if metrics.dispatch_bound else FINE,
+        severity=weight(gap_ns, metrics) if metrics.dispatch_bound else FINE,
         kind="dispatch_bound" if metrics.dispatch_bound else "device_bound",
         pane="host" if metrics.dispatch_bound else "operators",
         view="calls" if metrics.dispatch_bound else "type",
@@ -247,7 +199,7 @@ def _largest_operator(operators: Operators, count: int) -> Iterator[Finding]:
     row = operators.by_type.row(0, named=True)
     if row["share"] is None or row["op_type"] is None:
         return
-    large = row["share"] >= _least_share("large_operator")
+    large = row["share"] >= least_share("large_operator")
     yield Finding(
         severity=LOOK if large else FINE,
         kind="largest_operator",
@@ -286,7 +238,7 @@ def _problem_findings(operators: Operators, metrics: CoreMetrics) -> Iterator[Fi
 def _problem_finding(row: Mapping[str, Any], count: int, metrics: CoreMetrics) -> Finding:
     stake_ns = row["total_ns"] // count
     return Finding(
-        severity=_weight(stake_ns, metrics),
+        severity=weight(stake_ns, metrics),
         kind=f"problem_{row['problem']}",
         pane="operators",
         view="problems",
@@ -321,7 +273,7 @@ def _host_findings(
         total_ns = verdict.total_per_iteration_ns
         stake_ns = total_ns if idle_ns is None else min(total_ns, idle_ns)
         yield Finding(
-            severity=_weight(stake_ns, metrics),
+            severity=weight(stake_ns, metrics),
             kind=f"host_{verdict.kind}",
             pane="host",
             view="operators" if verdict.kind in _FRAMEWORK_OPERATORS else "calls",
@@ -355,7 +307,7 @@ def _copy_finding(row: Mapping[str, Any], metrics: CoreMetrics) -> Iterator[Find
     stake_ns = time_ns if hidden is None else round(time_ns * (1 - min(hidden, 1.0)))
     yield Finding(
         # No limit judges copies; a share of the step that would be worth acting on is worth a look.
-        severity=LOOK if _weight(stake_ns, metrics) == ACTION else FINE,
+        severity=LOOK if weight(stake_ns, metrics) == ACTION else FINE,
         kind=f"copies_{row['direction'] or 'undirected'}{'' if hidden is not None else '_only'}",
         pane="host",
         view="copies",

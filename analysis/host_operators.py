@@ -10,14 +10,13 @@ import polars as pl
 from analysis.datafile import load_toml
 from analysis.host import Verdict
 from analysis.notes import Missing
-from analysis.trace.model import HOST_ROLES
 from analysis.trace.nesting import nest
-from analysis.trace.step_windows import excluded_step, step_at
+from analysis.trace.step_windows import excluded_step
 from analysis.units import mean
 
 if TYPE_CHECKING:
+    from analysis.host_bars import HostBars
     from analysis.iterations import Iterations
-    from analysis.trace.model import Trace
 
 _ABSENT: Final = Missing(("trace_view", "kineto_trace"), "step", lacks="host_operators")
 
@@ -82,23 +81,19 @@ class _Steps:
     """Their time on the host."""
 
 
-def find_host_operators(trace: Trace, steps: pl.DataFrame, iterations: Iterations) -> HostOperators | Missing:
+def find_host_operators(
+    bars: HostBars, steps: pl.DataFrame, iterations: Iterations
+) -> HostOperators | Missing:
     """The operators of one trace by name, call by call, and what H3 says about copies and conversions.
 
-    A call belongs to the step in which it starts, on whatever thread (facts/phases.md 2 (6)).
-
     Args:
-        trace: The trace.
+        bars: The operators and ranges of the trace.
         steps: The frame of :func:`analysis.trace.steps.trace_steps`.
         iterations: Which step the averages leave out.
     """
-    calls = operator_bars(trace)
+    calls = bars.frame
     if calls.is_empty():
         return _ABSENT
-    tree = nest(calls)
-    calls = calls.with_columns(
-        *tree.frame().select("depth", "self_ns"), step_at(calls["start_ns"], steps).alias("step")
-    )
     excluded = excluded_step(iterations, steps) if steps.height else None
     averaged = steps.filter(pl.col("step").ne_missing(excluded))
     counted = calls
@@ -114,34 +109,8 @@ def find_host_operators(trace: Trace, steps: pl.DataFrame, iterations: Iteration
         calls=calls.sort("start_ns", "depth", "event").select(_CALLS),
         steps=window.count,
         outside=calls["step"].null_count(),
-        partial=int(tree.partial.sum()),
+        partial=int(bars.nesting.partial.sum()),
         verdicts=tuple(_verdict(by_name, rule, window) for rule in _rules()["verdicts"]),
-    )
-
-
-def operator_bars(trace: Trace) -> pl.DataFrame:
-    """Operators and ranges on the threads of the program, in the order of the file.
-
-    Returns:
-        event, track, thread (Categorical), name, start_ns, duration_ns, input_dims.
-    """
-    rule = _rules()["operators"]
-    threads = trace.tracks.filter(pl.col("role").is_in(HOST_ROLES)).select(
-        "track", pl.coalesce("thread", "tid").cast(pl.Categorical).alias("thread")
-    )
-    names = trace.events["name"].unique().drop_nulls()
-    plumbing = names.filter(names.cast(pl.String).str.contains(rule["not_named"]))
-    return (
-        trace.events.lazy()
-        .with_row_index("event")
-        .filter(
-            pl.col("track").is_in(threads["track"].implode()),
-            pl.col("cat").cast(pl.String).is_in(rule["cats"]),
-        )
-        .filter(~pl.col("name").is_in(plumbing.implode()).fill_null(value=False))
-        .join(threads.lazy(), on="track", maintain_order="left")
-        .select("event", "track", "thread", "name", "start_ns", "duration_ns", "input_dims")
-        .collect()
     )
 
 

@@ -23,3 +23,5 @@ class Options:
     """``--fact NAME=VALUE``, checked by :func:`analysis.user_facts.parse_facts`."""
     graphs: tuple[Path, ...] = ()
     """``--graph FILE``; without any, the graphs below the profile count."""
+    phase_rules: Path | None = None
+    """``--phase-rules FILE``, checked by :func:`analysis.phases.rules.load_rules`."""

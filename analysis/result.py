@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from analysis.advice.chips import cores_of_chip
 from analysis.capture_files import CaptureFiles
+from analysis.capture_notes import capture_notes
 from analysis.copies import Copies, find_copies
 from analysis.custom_operators import CustomOperators, find_custom_operators
-from analysis.findings import Finding, find_findings
+from analysis.findings import find_findings
 from analysis.host import Host, find_host
+from analysis.host_bars import HostBars, host_bars
 from analysis.host_operators import HostOperators, find_host_operators
 from analysis.inventory import (
     READ_KINDS,
@@ -25,6 +27,10 @@ from analysis.metrics import CoreMetrics, core_metrics
 from analysis.notes import Missing, Note
 from analysis.operators import Extra, Operators, find_operators, with_custom_operators
 from analysis.options import Options
+from analysis.phases.find import find_phases
+from analysis.phases.representative import representative_step
+from analysis.phases.rules import load_rules
+from analysis.phases.trees import merged_tree, step_tree
 from analysis.profile.tables import Table
 from analysis.progress import Cancelled, Progress, ignore_progress, never_cancelled
 from analysis.reading import Reading
@@ -37,16 +43,24 @@ from analysis.trace_notes import trace_notes
 from analysis.trace_times import Traced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
 
     import polars as pl
 
+    from analysis.finding import Finding
+    from analysis.phases.model import Classified, Windows
+    from analysis.phases.results import Phases, StepTree
     from analysis.profile.communication import Communication
     from analysis.profile.discover import Capture, Profile, SourceFile
     from analysis.profile.metadata import Cores, Metadata
     from analysis.trace.model import Trace
 
+    _TreeBuilder: TypeAlias = Callable[[Classified, Windows, int | None, Mapping[str, str]], StepTree]
+
 T = TypeVar("T")
+
+_NO_TRAINING: Final = Missing(READ_KINDS["trace"], "trace", lacks="training")
 
 NO_TRACE: Final = Missing(READ_KINDS["trace"], "trace")
 """Stands for what only a trace tells, where there is none."""
@@ -191,9 +205,35 @@ class Analysis:
         return self._of_trace("copies", self._find_copies)
 
     @property
+    def host_bars(self) -> HostBars | Missing:
+        """Operators and ranges of the program's threads, put into each other."""
+        return self._of_trace("host_bars", self._find_host_bars)
+
+    @property
     def host_operators(self) -> HostOperators | Missing:
         """Framework operators on the host."""
-        return self._of_trace("host_operators", self._find_host_operators)
+        return self._once("host_operators", self._find_host_operators)
+
+    @property
+    def phases(self) -> Phases | Missing:
+        """The six phases of a training step; Missing for inference, which has none."""
+        return self._of_trace("phases", self._find_phases)
+
+    def call_tree(self, step: int | None) -> StepTree | Missing:
+        """The call tree of one step (spec P2).
+
+        Args:
+            step: Its number; None for the step that stands for the mean, or for the whole trace.
+        """
+        return self._tree("call_tree", step, step_tree)
+
+    def aten_tree(self, step: int | None) -> StepTree | Missing:
+        """All host operators of one step as one tree (spec P3).
+
+        Args:
+            step: Its number; None for the mean over the averaged steps, or for the whole trace.
+        """
+        return self._tree("aten_tree", step, merged_tree)
 
     @property
     def custom_operators(self) -> CustomOperators | Missing:
@@ -262,7 +302,7 @@ class Analysis:
         metrics = self.metrics
         return (
             *self.profile.notes,
-            *self._capture_notes(),
+            *capture_notes(self.profile, self.capture),
             *self._read.notes,
             *own,
             *of_trace,
@@ -355,14 +395,38 @@ class Analysis:
         return find_copies(trace, steps, tied, self.scenario.framework, self.iterations)
 
     def _find_custom_operators(self, trace: Trace) -> CustomOperators | Missing:
-        steps, tied = self.trace_steps, self.launches
-        if isinstance(steps, Missing) or isinstance(tied, Missing):
+        bars, steps, tied = self.host_bars, self.trace_steps, self.launches
+        if isinstance(bars, Missing) or isinstance(steps, Missing) or isinstance(tied, Missing):
             return NO_TRACE
-        return find_custom_operators(trace, steps, tied, self.iterations)
+        return find_custom_operators(trace, bars, steps, tied, self.iterations)
 
-    def _find_host_operators(self, trace: Trace) -> HostOperators | Missing:
+    def _find_host_bars(self, trace: Trace) -> HostBars | Missing:
         steps = self.trace_steps
-        return steps if isinstance(steps, Missing) else find_host_operators(trace, steps, self.iterations)
+        return steps if isinstance(steps, Missing) else host_bars(trace, steps)
+
+    def _find_host_operators(self) -> HostOperators | Missing:
+        bars, steps = self.host_bars, self.trace_steps
+        if isinstance(bars, Missing):
+            return bars
+        return steps if isinstance(steps, Missing) else find_host_operators(bars, steps, self.iterations)
+
+    def _find_phases(self, trace: Trace) -> Phases | Missing:
+        bars, steps, tied = self.host_bars, self.trace_steps, self.launches
+        if isinstance(bars, Missing) or isinstance(steps, Missing) or isinstance(tied, Missing):
+            return NO_TRACE
+        if self.scenario.scenario == "inference":
+            return _NO_TRAINING
+        rules = load_rules(self.options.phase_rules)
+        return find_phases(trace, bars, steps, tied, self.iterations, rules)
+
+    def _tree(self, name: str, step: int | None, build: _TreeBuilder) -> StepTree | Missing:
+        phases = self.phases
+        if isinstance(phases, Missing):
+            return phases
+        if name == "call_tree" and step is None:
+            step = representative_step(phases)
+        verdicts = {phase: pair.verdict for pair in phases.pairs for phase in pair.phases}
+        return self._once(f"{name} {step}", lambda: build(phases.classified, phases.windows, step, verdicts))
 
     def _trace_notes(self) -> tuple[Note, ...]:
         trace, operators = self.trace, self.host_operators
@@ -370,21 +434,6 @@ class Analysis:
             return ()
         partial = 0 if isinstance(operators, Missing) else operators.partial
         return trace_notes(trace.quality, partial, self._read.trace_file())
-
-    def _capture_notes(self) -> tuple[Note, ...]:
-        captures = self.profile.captures
-        notes: list[Note] = []
-        if len(captures) > 1:
-            names = ", ".join(_label(capture) for capture in captures)
-            notes.append(
-                Note("several_captures", {"count": len(captures), "names": names, "used": self.capture.name})
-            )
-        if sum(capture.rank == self.capture.rank for capture in captures) > 1:
-            rank = "–" if self.capture.rank is None else self.capture.rank
-            notes.append(Note("rank_shared", {"rank": rank, "used": self.capture.name}))
-        if self.capture.device is not None and "api_statistic" in self.capture.files:
-            notes.append(Note("host_of_all_devices", {"device": self.capture.device}))
-        return tuple(notes)
 
     def _list_files(self) -> tuple[FileEntry, ...]:
         rows: dict[str, int | None] = {}
@@ -397,7 +446,3 @@ class Analysis:
             None if isinstance(communication, Missing) else communication.operations.height
         )
         return list_files(self.profile, self.capture, rows, self._read.failed)
-
-
-def _label(capture: Capture) -> str:
-    return capture.name if capture.rank is None else f"{capture.name} (rank {capture.rank})"

@@ -20,7 +20,7 @@ from analysis.execution_mode import (
 )
 from analysis.fusion import Fusion, distinct_operators, find_fusion
 from analysis.notes import Evidence, Missing
-from analysis.trace_evidence import backward_names, cann_calls, host_names, tied_kernels
+from analysis.trace_evidence import backward_arrows, backward_names, cann_calls, host_names, tied_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -240,6 +240,9 @@ def find_training(
     backward = backward_names(names)
     if backward.height:
         return Training("training", (_counted("backward_events", backward, int(backward["count"].sum())),))
+    arrows = backward_arrows(read)
+    if arrows:
+        return Training("training", (Evidence("backward_arrows", {"count": arrows}),))
     # Tables without an operator say nothing beside a trace that holds some.
     evidence = () if told.name == "unknown" else told.evidence
     return Training("inference", (*evidence, Evidence("no_backward_events", {"count": names.height})))

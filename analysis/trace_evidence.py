@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analysis.datafile import load_toml
+from analysis.trace.flows import FORWARD_TO_BACKWARD
 from analysis.trace.kernels import kernel_bars
 from analysis.trace.model import CANN, HOST_ROLES
 
@@ -56,6 +57,11 @@ def backward_names(names: pl.DataFrame) -> pl.DataFrame:
     word = pl.col("name").str.replace_all(gradient["innocent"], "").str.replace_all(rules["innocent"], "")
     meant = pl.any_horizontal(word.str.contains(pattern) for pattern in rules["backward"])
     return names.filter(meant).sort("count", "name", descending=[True, False])
+
+
+def backward_arrows(trace: Trace) -> int:
+    """How many arrows lead from forward operators to backward ones: autograd alone draws them (spec S2)."""
+    return trace.flows.filter(pl.col("kind") == FORWARD_TO_BACKWARD).drop_nulls(["source", "target"]).height
 
 
 def cann_calls(trace: Trace, rule: str) -> int:

@@ -14,6 +14,7 @@ from analysis.resources import Resources
 from recui.actions import ACTIONS, key_text
 from recui.clipboard import copy_text
 from recui.loading import Request
+from recui.phase_colours import phase_colours
 from recui.screens.explorer import ExplorerScreen
 
 if TYPE_CHECKING:
@@ -97,6 +98,10 @@ class ExplorerApp(App[str]):
         """One notice at a time, and not for long: it covers what the user works on."""
         self.clear_notifications()
         self.notify(words, severity="error" if failed else "information", timeout=4, markup=False)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours of the phases, which a theme may name itself (``phase-forward``)."""
+        return phase_colours(dark=self.current_theme.dark)
 
     # ------------------------------------------------------------ actions
 

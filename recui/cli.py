@@ -167,6 +167,10 @@ FactOption = Annotated[
     list[str] | None,
     typer.Option("--fact", metavar="NAME=VALUE", help="What no file says, such as chip=...; repeatable."),
 ]
+PhaseRulesOption = Annotated[
+    Path | None,
+    typer.Option("--phase-rules", metavar="FILE", help="TOML: names of your own program and their phases."),
+]
 LanguageOption = Annotated[
     Literal["en", "zh"] | None, typer.Option("--lang", help="Language of report and explorer (default: en).")
 ]
@@ -232,6 +236,7 @@ def open_profile(
     instances: InstancesOption = None,
     latency_ms: LatencyOption = None,
     fact: FactOption = None,
+    phase_rules: PhaseRulesOption = None,
     lang: LanguageOption = None,
     theme: ThemeOption = None,
     no_mouse: NoMouseOption = False,
@@ -241,7 +246,7 @@ def open_profile(
 ) -> int:
     """Open the explorer."""
     path = _given(profile)
-    options = _options(batch_size, instances, latency_ms, fact, graph)
+    options = _options(batch_size, instances, latency_ms, fact, graph, phase_rules)
     resources = _resources(jobs, keep=not no_cache)
     return _explore(path, rank, options, _settings(lang), theme, resources, mouse=not no_mouse)
 
@@ -255,6 +260,7 @@ def export(
     instances: InstancesOption = None,
     latency_ms: LatencyOption = None,
     fact: FactOption = None,
+    phase_rules: PhaseRulesOption = None,
     lang: LanguageOption = None,
     output: OutputOption = None,
     format_: FormatOption = None,
@@ -270,7 +276,7 @@ def export(
     its name is the default one, else only with --force.
     """
     path = _given(profile)
-    options = _options(batch_size, instances, latency_ms, fact, graph)
+    options = _options(batch_size, instances, latency_ms, fact, graph, phase_rules)
     from recui.export import export_profile
 
     request = _request(_settings(lang), output, format_, force=force, quiet=quiet, verbose=verbose)
@@ -360,11 +366,18 @@ def _options(
     latency_ms: float | None,
     facts: list[str] | None,
     graphs: list[Path] | None,
+    phase_rules: Path | None,
 ) -> Options:
     from analysis.options import Options
     from analysis.user_facts import parse_facts
 
-    return Options(batch_size, instances, latency_ms, parse_facts(facts or ()), tuple(graphs or ()))
+    known = parse_facts(facts or ())
+    if phase_rules is not None:
+        from analysis.phases.rules import load_rules
+
+        # A file that cannot be used is told of at once, not when the phases are asked for.
+        load_rules(phase_rules)
+    return Options(batch_size, instances, latency_ms, known, tuple(graphs or ()), phase_rules)
 
 
 def _settings(language: str | None) -> Config:

@@ -34,6 +34,7 @@ SECTIONS = (
     "host",
     "host_operators",
     "copies",
+    "phases",
     "files",
     "findings",
 )

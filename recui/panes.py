@@ -28,10 +28,16 @@ class PaneEntry:
 
 PANES: tuple[PaneEntry, ...] = (
     PaneEntry(
-        "overview", "1", "widgets.overview", "OverviewPane", ("scenario", "trace", "metrics", "findings")
+        "overview",
+        "1",
+        "widgets.overview",
+        "OverviewPane",
+        ("scenario", "trace", "metrics", "phases", "findings"),
     ),
     PaneEntry("operators", "2", "widgets.operators", "OperatorsPane", ("operators",)),
     PaneEntry(
         "host", "3", "widgets.host", "HostPane", ("scenario", "trace", "host", "host_operators", "copies")
     ),
+    PaneEntry("phases", "4", "widgets.phases", "PhasesPane", ("scenario", "trace", "phases")),
+    PaneEntry("aten", "5", "widgets.aten", "AtenPane", ("scenario", "trace", "phases")),
 )

@@ -31,6 +31,8 @@ class Demand:
     minimum: int | None
     """Cells down to which it may be cut; None if it must not be cut."""
     bar: bool = False
+    least_bar: int = 0
+    """Cells of the bar for which text is cut; 0 where a bar only takes what is left over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +120,15 @@ def place_columns(demands: Sequence[Demand], frozen: int, available: int) -> Lay
     widths = [
         demand.natural if demand.minimum is None else min(demand.natural, _TEXT_NATURAL) for demand in demands
     ]
-    spare = available - (MARGIN + sum(widths) + GAP * len(widths))
+    bars = [demand.least_bar if demand.bar else 0 for demand in demands]
+    room = available - sum(bar + 1 for bar in bars if bar)
+    spare = room - (MARGIN + sum(widths) + GAP * len(widths))
     shown = demands
     if spare < 0:
         _shrink(widths, [_least(demand) for demand in demands], -spare)
-        shown, spare = _fill_first_screen(widths, demands, available)
-    bars = [0] * len(demands)
+        shown, spare = _fill_first_screen(widths, demands, room)
     for index, demand in enumerate(shown):
-        if demand.bar and spare > _BAR_MINIMUM:
+        if demand.bar and not bars[index] and spare > _BAR_MINIMUM:
             bars[index] = min(_BAR_MAXIMUM, spare - 1)
             spare -= bars[index] + 1
     for index, demand in enumerate(shown):

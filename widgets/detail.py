@@ -63,13 +63,15 @@ class Detail(VerticalScroll):
         title: str | Text = "",
         pairs: Sequence[Pair] = (),
         lines: Sequence[str | Text] = (),
+        lead: Sequence[str | Text] = (),
     ) -> None:
-        """Tell another row's story, from its beginning."""
+        """Tell another row's story, from its beginning; ``lead`` stands before the pairs."""
         parts: list[RenderableType] = []
         if title:
             head = _text(title)
             head.stylize_before(self.get_component_rich_style("detail--title", partial=True))
             parts.append(head)
+        parts += [_text(line) for line in lead]
         if pairs:
             label_style = self.get_component_rich_style("detail--label", partial=True)
             parts.append(PairColumns(pairs, label_style))

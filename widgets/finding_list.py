@@ -10,13 +10,13 @@ from textual.binding import Binding
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from analysis.findings import MARKS, finding_text
+from analysis.finding import MARKS, finding_text
 from widgets.safe_text import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from analysis.findings import Finding
+    from analysis.finding import Finding
     from analysis.report.messages import Messages
 
 

@@ -16,7 +16,7 @@ from analysis.report.columns import TEXT_KINDS, Column, value_text
 from widgets import copies
 from widgets.column_layout import Layout
 from widgets.messages import catalogue
-from widgets.row_painter import RowPainter, Window, measured_layout
+from widgets.row_painter import Leads, RowPainter, Window, measured_layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,9 @@ class FrameTable(ScrollView, can_focus=True):
     """Header, its cell above the column cursor, rows, the row and the cell under the cursor (on top of the
     row's style), the part of a name that the filter found, bars, the mark of unknown values, the text of an
     empty table."""
+
+    LEAST_BAR: ClassVar[int] = 0
+    """Cells of bars for which text columns are cut; 0 where bars take only what is left over."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Next row", id="table.down", show=False),
@@ -193,6 +196,11 @@ class FrameTable(ScrollView, can_focus=True):
     def match_count(self) -> int:
         """Rows shown: those the filter lets through."""
         return 0 if self._view is None else len(self._view)
+
+    @property
+    def found(self) -> tuple[int, int]:
+        """How many rows the filter finds, of how many."""
+        return self.match_count, self.row_count
 
     @property
     def highlighted_row(self) -> dict[str, Any] | None:
@@ -387,10 +395,19 @@ class FrameTable(ScrollView, can_focus=True):
         position = y - HEADER_LINES + self.scroll_offset.y
         if self._view is not None and position < len(self._view):
             values = self._view.values(position)
-            return self._painter.row(self._window, values, cursor=position == self.cursor_row)
+            cursor = position == self.cursor_row
+            return self._painter.row(self._window, values, cursor=cursor, leads=self.leads(position))
         if not self.match_count:
             return self._painter.empty(self._text_without_rows(), y - HEADER_LINES, self._room.width)
         return Strip.blank(self.size.width, self.rich_style)
+
+    def leads(self, position: int) -> dict[str, Leads]:
+        """Marks beside the text of columns, by their keys, of the row at a position; tables have none."""
+        return {}
+
+    def lead_cells(self, key: str) -> int:
+        """Cells that these marks take of a column."""
+        return 0
 
     @property
     def messages(self) -> Messages:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.text import Text
 from textual.widgets import Static
 
@@ -16,20 +15,17 @@ from analysis.report.tables import APIS
 from analysis.units import often_text, time_text
 from widgets.level import Level, Row, Story, arranged
 from widgets.list_pane import ListPane, View, row_count
+from widgets.safe_text import packed
 from widgets.stories import exact_pairs
 from widgets.trace_levels import TraceLevels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
     from textual.app import ComposeResult
 
     from analysis.host import Host, Verdict
     from analysis.report.messages import Messages
     from analysis.result import Analysis
-
-_GAP = 3
 
 
 class HostPane(ListPane):
@@ -66,7 +62,7 @@ class HostPane(ListPane):
         ]
         if self._includes_compile:
             phrases.append(f"· {self.messages.text('verdict.includes_compile')}")
-        lines = _packed(phrases, max(40, self.size.width or self.app.size.width) - 1)
+        lines = packed(phrases, max(40, self.size.width or self.app.size.width) - 1)
         text = Text("\n", no_wrap=True, overflow="ellipsis").join(Text(f" {line}") for line in lines)
         self.query_one("#verdicts", Static).update(text)
 
@@ -86,17 +82,6 @@ class HostPane(ListPane):
         directions = copies if isinstance(copies, Missing) else copies.by_direction
         views["copies"] = View("copies", levels.copies(), row_count(directions))
         self.set_views(views)
-
-
-def _packed(phrases: Sequence[str], width: int) -> list[str]:
-    """The phrases in their order, on as few lines of ``width`` cells as hold them."""
-    lines: list[str] = []
-    for phrase in phrases:
-        if lines and cell_len(lines[-1]) + _GAP + cell_len(phrase) <= width:
-            lines[-1] += f"{' ' * _GAP}{phrase}"
-        else:
-            lines.append(phrase)
-    return lines
 
 
 def _api_views(host: Host | Missing) -> dict[str, View]:

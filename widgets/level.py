@@ -9,6 +9,7 @@ from textual import on, work
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
+from textual.worker import get_current_worker
 
 from analysis.notes import Missing
 from analysis.report.tables import recorded
@@ -38,6 +39,8 @@ class Story:
     title: str = ""
     pairs: Sequence[Pair] = ()
     lines: Sequence[str | Text] = ()
+    lead: Sequence[str | Text] = ()
+    """Lines that come before the pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Level:
     crumb: Callable[[Messages], str]
     """Its words in the breadcrumb."""
     columns: tuple[Column, ...]
-    frame: pl.DataFrame | Missing | Callable[[], pl.DataFrame]
+    frame: pl.DataFrame | Missing | Callable[[], pl.DataFrame | Missing]
     """The rows; why there are none; or what reads them, which then runs in a thread."""
     story: Callable[[Row, Messages], Story]
     opens: Callable[[Row], Level | None] = field(default=lambda _: None)
@@ -59,6 +62,10 @@ class Level:
     """What the whole value of a row is, whichever column is selected; None is the cell under the cursor."""
     empty: str = "level.empty"
     """Message where the list has no rows."""
+    table: type[FrameTable] = FrameTable
+    """What draws the rows."""
+    again: Callable[[int | None], Level] | None = None
+    """The same list of another step (None: the mean); None where it belongs to the one step only."""
 
 
 def arranged(
@@ -90,25 +97,29 @@ class LevelView(Vertical):
         self.messages = messages
         self.ready = False
         """True once the table has its rows."""
+        self._missing: Missing | None = None
 
     def compose(self) -> ComposeResult:
         """A filter, a table, and the sentence in its place."""
         yield FilterBar(messages=self.messages)
-        yield FrameTable(
+        yield self.level.table(
             self.level.columns, messages=self.messages, identity=self.level.identity, sort=self.level.sort
         )
         yield Static("", markup=False)
 
     def on_mount(self) -> None:
         """Show the rows, or begin to read them."""
-        frame = self.level.frame
         self.table.display = False
-        if isinstance(frame, Missing) or callable(frame):
-            self._say()
-        if callable(frame):
-            self._read(frame)
-        elif not isinstance(frame, Missing):
-            self._fill(frame)
+        self.replace(self.level)
+
+    def replace(self, level: Level) -> None:
+        """Show the same list of another step; the old rows and stories stay until the new ones are there."""
+        if callable(level.frame):
+            if not self.ready:
+                self._say(None)
+            self._read(level, level.frame)
+        else:
+            self._fill(level, level.frame)
 
     @property
     def table(self) -> FrameTable:
@@ -120,29 +131,35 @@ class LevelView(Vertical):
         """The filter line above the table."""
         return self.query_one(FilterBar)
 
-    def _say(self) -> None:
+    def _say(self, missing: Missing | None) -> None:
         """The sentence in place of rows."""
-        frame = self.level.frame
-        if isinstance(frame, Missing):
-            words = missing_text(frame, self.messages)
-        else:
-            words = self.messages.text("level.reading")
+        self._missing = missing
+        words = (
+            self.messages.text("level.reading") if missing is None else missing_text(missing, self.messages)
+        )
         self.query_one(Static).update(safe_text(words))
+        self.query_one(Static).display = True
 
     @work(thread=True, exclusive=True)
-    def _read(self, read: Callable[[], pl.DataFrame]) -> None:
+    def _read(self, level: Level, read: Callable[[], pl.DataFrame | Missing]) -> None:
+        worker = get_current_worker()
         frame = read()
-        self.app.call_from_thread(self._fill, frame)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._fill, level, frame)
 
-    def _fill(self, frame: pl.DataFrame) -> None:
+    def _fill(self, level: Level, frame: pl.DataFrame | Missing) -> None:
         if not self.is_attached:
+            return
+        self.level = level
+        self.ready = not isinstance(frame, Missing)
+        self.table.display = self.ready
+        if isinstance(frame, Missing):
+            self._say(frame)
             return
         self.query_one(Static).display = False
         self.table.set_empty_text(self.messages.text(self.level.empty))
-        self.table.display = True
         self.table.set_columns(recorded(self.level.columns, frame))
         self.table.set_frame(frame)
-        self.ready = True
         self.post_message(self.Filled(self))
 
     def set_messages(self, messages: Messages) -> None:
@@ -154,7 +171,7 @@ class LevelView(Vertical):
         if self.ready:
             self.table.set_empty_text(messages.text(self.level.empty))
         else:
-            self._say()
+            self._say(self._missing)
 
     def take_focus(self) -> None:
         """Give the keyboard to the table, unless the user is typing a filter."""
@@ -181,5 +198,6 @@ class LevelView(Vertical):
     @on(FrameTable.ViewChanged)
     def _count(self) -> None:
         table = self.table
-        values = {"shown": f"{table.match_count:,}", "total": f"{table.row_count:,}"}
+        found, total = table.found
+        values = {"shown": f"{found:,}", "total": f"{total:,}"}
         self.filter_bar.set_count(self.messages.text("table.match_count", values))

@@ -34,6 +34,8 @@ class View:
     level: Level
     count: int | None
     """Rows, shown in the tab; None where the list is missing."""
+    counted: bool = True
+    """False where the number tells nothing and stays out of the tab."""
 
 
 class ListPane(Pane):
@@ -114,7 +116,7 @@ class ListPane(Pane):
         parts = []
         for name, view in self._views.items():
             words = self.messages.text(f"view.{self.NAME}.{name}")
-            if view.count is not None:
+            if view.count is not None and view.counted:
                 words += f" {count_text(view.count)}"
             parts.append(Part(name, words, selected=name == self._view, dim=view.count is None))
         self.query_one("#views", PartLine).show(parts)
@@ -122,8 +124,8 @@ class ListPane(Pane):
     def _tell_story(self, row: Mapping[str, Any] | None) -> None:
         level = self.top_level
         story = Story() if row is None or level is None else level.level.story(row, self.messages)
-        self.query_one(Detail).show(story.title, story.pairs, story.lines)
-        self.query_one("#story").display = bool(story.title or story.pairs or story.lines)
+        self.query_one(Detail).show(story.title, story.pairs, story.lines, story.lead)
+        self.query_one("#story").display = bool(story.title or story.pairs or story.lines or story.lead)
 
     @on(LevelView.Filled)
     def _level_filled(self, event: LevelView.Filled) -> None:

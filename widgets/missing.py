@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 def missing_text(missing: Missing, messages: Messages) -> str:
     """The files that are needed and the collection setting that gives them, or where the reason stands."""
+    if f"not_of_this_kind.{missing.lacks}" in messages:
+        return messages.text(f"not_of_this_kind.{missing.lacks}")
     kinds = messages.text("report.or").join(missing.needs)
     if missing.unreadable:
         return messages.text("missing.unreadable", {"kinds": kinds})

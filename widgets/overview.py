@@ -19,6 +19,8 @@ from widgets.frame_line import Part, PartLine
 from widgets.frame_table import FrameTable
 from widgets.level import Level, LevelView, Row, Story, arranged
 from widgets.pane import Pane
+from widgets.phase_line import phase_line
+from widgets.phase_marks import PHASE_PARTS
 from widgets.safe_text import safe_text
 from widgets.stories import exact_pairs
 from widgets.time_bar import time_bar
@@ -29,23 +31,24 @@ if TYPE_CHECKING:
     import polars as pl
     from textual.app import ComposeResult
 
-    from analysis.findings import Finding
+    from analysis.finding import Finding
     from analysis.notes import Value
     from analysis.report.messages import Messages
     from analysis.result import Analysis
     from analysis.trace.summary import TraceSummary
 
 _VIEWS = ("findings", "numbers", "steps")
-_TABS = {"overview": "1", "operators": "2", "host": "3", "files": "f"}
+_TABS = {"overview": "1", "operators": "2", "host": "3", "phases": "4", "aten": "5", "files": "f"}
 
 
 class OverviewPane(Pane):
     """The answer to "what do I change first?"."""
 
     NAME = "overview"
-    COMPONENT_CLASSES = {"bar--first", "bar--second", "bar--third"}
+    COMPONENT_CLASSES = {"bar--first", "bar--second", "bar--third", *PHASE_PARTS.values()}
     DEFAULT_CSS = """
     OverviewPane > #bar { height: auto; margin-bottom: 1; }
+    OverviewPane > #phase-line { height: auto; display: none; }
     OverviewPane > #views { height: 1; }
     OverviewPane #sheets { height: 1fr; }
     OverviewPane #beside { display: none; width: 2fr; }
@@ -71,6 +74,7 @@ class OverviewPane(Pane):
     def compose(self) -> ComposeResult:
         """Bar, sub-tabs, the sheet in view, the lines on files and trace."""
         yield Static("", id="bar", markup=False)
+        yield Static("", id="phase-line", markup=False)
         yield PartLine(id="views")
         with ContentSwitcher(id="sheets", initial="findings"):
             with Horizontal(id="findings"):
@@ -107,11 +111,13 @@ class OverviewPane(Pane):
     def on_resize(self) -> None:
         """The bar is as wide as the pane."""
         self._draw_bar()
+        self._draw_phases()
 
     def _draw(self) -> None:
         if self._analysis is None:
             return
         self._draw_bar()
+        self._draw_phases()
         self._draw_views()
         self.query_one(FindingList).show(self._findings, self.messages, self._target)
         numbers = _numbers(core_rows(self._analysis, self.messages))
@@ -134,6 +140,20 @@ class OverviewPane(Pane):
         self.query_one("#bar", Static).update(
             bar.drawn(max(40, (self.size.width or self.app.size.width) - 1), styles)
         )
+
+    def _draw_phases(self) -> None:
+        """Phases of the mean step, where there are any."""
+        phases = None if self._analysis is None else self._analysis.phases
+        line = self.query_one("#phase-line", Static)
+        line.display = not (phases is None or isinstance(phases, Missing))
+        if phases is None or isinstance(phases, Missing):
+            return
+
+        def style_of(phase: str) -> str:
+            return str(self.get_component_rich_style(PHASE_PARTS[phase], partial=True))
+
+        width = max(40, (self.size.width or self.app.size.width) - 1)
+        line.update(phase_line(phases.times.mean, self.messages, width, style_of))
 
     def _draw_views(self) -> None:
         parts = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -18,7 +18,7 @@ from widgets.meter import bar_text
 from widgets.safe_text import cut, fit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.style import Style
 
@@ -64,6 +64,27 @@ class Window:
         return next((place.index for place in self.places if x < place.end), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Some cells beside the text of a name: indentation, a letter, a star."""
+
+    text: str
+    part: str = ""
+    """Component class that gives its style; empty is the style of the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """What stands before and after the text in one column of a row."""
+
+    before: tuple[Mark, ...] = ()
+    after: tuple[Mark, ...] = ()
+
+
+Leads: TypeAlias = "Callable[[int], Lead]"
+"""The marks beside a name in a column of so many cells."""
+
+
 class RowPainter:
     """Draws what a table has measured, in the table's styles."""
 
@@ -96,7 +117,8 @@ class RowPainter:
                 minimum = max(text_minimum(column.width), title)
             elif column.width is not None:
                 natural = max(natural, column.width)
-            demands.append(Demand(natural, minimum, column.bar))
+            natural += self._table.lead_cells(column.key)
+            demands.append(Demand(natural, minimum, column.bar, self._table.LEAST_BAR))
         self.demands = tuple(demands)
 
     def header(self, window: Window, sort: Sort | None) -> Strip:
@@ -115,15 +137,27 @@ class RowPainter:
             strip = Strip([*strip, Segment(RIGHT_MARK, base)])
         return strip.adjust_cell_length(window.width, base)
 
-    def row(self, window: Window, values: Sequence[Any], *, cursor: bool) -> Strip:
-        """One row."""
+    def row(
+        self, window: Window, values: Sequence[Any], *, cursor: bool, leads: dict[str, Leads] | None = None
+    ) -> Strip:
+        """One row; ``leads`` are the marks beside the text of a column, by its key."""
         base = self._style("row")
         if cursor:
             base += self._table.get_component_rich_style("frame-table--cursor", partial=True)
         segments = [Segment((CURSOR_MARK if cursor else "").ljust(MARGIN), base)]
         for place in window.places:
-            segments += self._cell(place, values[place.index], base, cursor=cursor)
+            lead = (leads or {}).get(self._columns[place.index].key)
+            marks = Lead() if lead is None else lead(place.width)
+            segments += self._cell(place, values[place.index], base, marks, cursor=cursor)
         return Strip(segments).adjust_cell_length(window.width, base)
+
+    def note(self, text: str, part: str, width: int, *, cursor: bool) -> Strip:
+        """A line across all columns, in the style of a component class."""
+        style = self._style("row") + self._table.get_component_rich_style(part, partial=True)
+        if cursor:
+            style += self._table.get_component_rich_style("frame-table--cursor", partial=True)
+        mark = (CURSOR_MARK if cursor else "").ljust(MARGIN)
+        return Strip([Segment(mark + fit(text, width - MARGIN), style)], width)
 
     def empty(self, text: str, line: int, width: int) -> Strip:
         """One line of the text that stands in place of rows."""
@@ -149,7 +183,7 @@ class RowPainter:
         rest = place.end - place.x - len(lead) - cell_len(shown) - len(mark)
         return [Segment(lead, base), Segment(shown + mark, style), Segment(" " * rest, base)]
 
-    def _cell(self, place: Place, value: Any, base: Style, *, cursor: bool) -> list[Segment]:
+    def _cell(self, place: Place, value: Any, base: Style, lead: Lead, *, cursor: bool) -> list[Segment]:
         column = self._columns[place.index]
         style = base
         if cursor and place.index == self._table.cursor_column:
@@ -157,16 +191,35 @@ class RowPainter:
         text = value_text(column, value, self._table.messages, exact=False)
         if text == UNKNOWN and value is None:
             style += self._table.get_component_rich_style("frame-table--unknown", partial=True)
-        fitted = fit(text, place.width, right=column.numeric)
-        segments = [Segment(fitted, style)]
-        if column.kind in TEXT_KINDS:
-            segments = self._marked(fitted, style)
+        if lead.before or lead.after:
+            segments = self._led(text, place.width, style, lead, cursor=cursor)
+        else:
+            fitted = fit(text, place.width, right=column.numeric)
+            segments = self._marked(fitted, style) if column.kind in TEXT_KINDS else [Segment(fitted, style)]
         if place.bar:
             bar_style = base + self._table.get_component_rich_style("frame-table--bar", partial=True)
             largest = self._largest.get(column.key)
             fraction = value / largest if value is not None and largest else None
             segments += [Segment(" ", base), Segment(bar_text(fraction, place.bar), bar_style)]
         return [*segments, Segment(" " * GAP, base)]
+
+    def _led(self, text: str, width: int, style: Style, lead: Lead, *, cursor: bool) -> list[Segment]:
+        """The text between its marks, which stay whole where there is room for them.
+
+        On the ground of the cursor a mark of another colour could not be read.
+        """
+        before = [self._mark(mark, style, plain=cursor) for mark in lead.before]
+        after = [self._mark(mark, style, plain=cursor) for mark in lead.after]
+        room = width - sum(segment.cell_length for segment in (*before, *after))
+        shown = cut(text, max(room, 0))
+        rest = Segment(" " * max(0, room - cell_len(shown)), style)
+        line = Strip([*before, *self._marked(shown, style), *after, rest])
+        return list(line.adjust_cell_length(width, style))
+
+    def _mark(self, mark: Mark, style: Style, *, plain: bool) -> Segment:
+        if mark.part and not plain:
+            style += self._table.get_component_rich_style(mark.part, partial=True)
+        return Segment(mark.text, style)
 
     def _marked(self, text: str, style: Style) -> list[Segment]:
         """The text with the part that the filter found marked."""

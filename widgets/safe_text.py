@@ -11,6 +11,8 @@ from analysis.report.escape import visible
 from analysis.units import count_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from analysis.report.messages import Messages
 
 ELLIPSIS = "…"
@@ -19,6 +21,8 @@ MOST_CHARACTERS = 20_000
 """Of one text on screen: more takes seconds to wrap, and no one reads it there."""
 _MOST_LINES = 2_000
 """Of one text on screen: a line costs as much as ten characters."""
+_PHRASE_GAP = 3
+"""Cells between two phrases of a line."""
 _PER_CELL = 16
 """Characters looked at for each cell: combining ones take none, and a name may hold millions."""
 
@@ -58,3 +62,14 @@ def text_lines(text: str, messages: Messages) -> list[str]:
     if left_out:
         shown.append(messages.text("table.left_out", {"count": count_text(left_out)}))
     return shown
+
+
+def packed(phrases: Sequence[str], width: int) -> list[str]:
+    """The phrases in their order, on as few lines of ``width`` cells as hold them."""
+    lines: list[str] = []
+    for phrase in phrases:
+        if lines and cell_len(lines[-1]) + _PHRASE_GAP + cell_len(phrase) <= width:
+            lines[-1] += f"{' ' * _PHRASE_GAP}{phrase}"
+        else:
+            lines.append(phrase)
+    return lines

@@ -91,7 +91,7 @@ class TraceLevels:
             columns=columns,
             frame=lambda: calls_of(operators, name, trace, found),
             story=lambda call, messages: Story(visible(name), exact_pairs(columns, call, messages)),
-            opens=lambda call: self._event(int(call["event"])),
+            opens=lambda call: event_level(self._analysis, int(call["event"])),
             identity=("event",),
         )
 
@@ -131,33 +131,30 @@ class TraceLevels:
             columns=columns,
             frame=lambda: copies_of(copies, direction, trace),
             story=lambda bar, messages: Story(_direction(row, messages), exact_pairs(columns, bar, messages)),
-            opens=lambda bar: self._event(int(bar["event"])),
+            opens=lambda bar: event_level(self._analysis, int(bar["event"])),
             identity=("event",),
         )
 
-    # ---------------------------------------------------------------- events
 
-    def _event(self, event: int) -> Level | None:
-        """Every field of one event as the file writes it."""
-        trace, source = self._analysis.trace, self._analysis.trace_source
-        if isinstance(trace, Missing) or source is None:
-            return None
+def event_level(analysis: Analysis, event: int) -> Level | None:
+    """Every field of one event of the trace as the file writes it."""
+    trace, source = analysis.trace, analysis.trace_source
+    if isinstance(trace, Missing) or source is None:
+        return None
 
-        def read() -> pl.DataFrame:
-            return event_fields(event_text(source, trace, int(trace.events["number"][event])))
+    def read() -> pl.DataFrame:
+        return event_fields(event_text(source, trace, int(trace.events["number"][event])))
 
-        return Level(
-            crumb=lambda messages: messages.text("view.host.event"),
-            columns=EVENT_FIELDS,
-            frame=read,
-            # Call stacks and dimensions are lists, one line an entry.
-            story=lambda field, messages: Story(_field_name(field), (), text_lines(field["text"], messages)),
-            whole=lambda field, messages: "\n".join(
-                (_field_name(field), *text_lines(field["text"], messages))
-            ),
-            identity=("field",),
-            empty="level.file_changed",
-        )
+    return Level(
+        crumb=lambda messages: messages.text("view.host.event"),
+        columns=EVENT_FIELDS,
+        frame=read,
+        # Call stacks and dimensions are lists, one line an entry.
+        story=lambda field, messages: Story(_field_name(field), (), text_lines(field["text"], messages)),
+        whole=lambda field, messages: "\n".join((_field_name(field), *text_lines(field["text"], messages))),
+        identity=("field",),
+        empty="level.file_changed",
+    )
 
 
 def _remarks(operators: HostOperators, messages: Messages) -> list[str]:

@@ -101,6 +101,8 @@ def missing_line(missing: Missing, messages: Messages) -> str:
 
 def missing_text(missing: Missing, messages: Messages) -> str:
     """The sentences of :func:`missing_line`, not yet escaped."""
+    if f"not_of_this_kind.{missing.lacks}" in messages:
+        return messages.text(f"not_of_this_kind.{missing.lacks}")
     kinds = messages.text("report.or").join(missing.needs)
     if missing.unreadable:
         return messages.text("report.unreadable", {"kinds": kinds})

@@ -2,8 +2,8 @@
 
 Times are microseconds with three decimals, shares and ratios fractions; what is unknown is null. The
 tables are cut as in the Markdown report (20 operators, 50 problems, 15 host APIs, 20 framework operators)
-and say how many rows there are. ``schema.json`` beside this file is the JSON Schema (2020-12) of what is
-written.
+and say how many rows there are; call trees are cut to their costliest nodes and count what is left out.
+``schema.json`` beside this file is the JSON Schema (2020-12) of what is written.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from analysis.findings import finding_text
+from analysis.finding import finding_text
 from analysis.notes import Missing
 from analysis.report.json_host import copies_object, host_object
+from analysis.report.json_phases import phase_objects
 from analysis.report.json_values import encodable, fraction, table, us_or_null
 from analysis.report.limits import PROBLEM_ROWS, TOP_ROWS
 from analysis.units import us
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from analysis.findings import Finding
+    from analysis.finding import Finding
     from analysis.fusion import Fusion
     from analysis.metrics import CoreMetrics, NamedTime
     from analysis.notes import Evidence, Note
@@ -85,6 +86,7 @@ def json_report(analysis: ReportSource, messages: Messages) -> bytes:
         if isinstance(analysis.operators, Missing)
         else _operators(analysis.operators, analysis.extras),
         "host": host_object(analysis.host, analysis.host_operators),
+        **phase_objects(analysis),
         "findings": [_finding(finding, messages) for finding in analysis.findings],
         "notes": [_note(note, messages) for note in analysis.notes],
     }

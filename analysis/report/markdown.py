@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analysis.findings import MARKS, finding_text
+from analysis.finding import MARKS, finding_text
 from analysis.report.blocks import bullets, heading, paragraph
-from analysis.report.chapters import core, cores, distribution, files, host, problems, top
+from analysis.report.chapters import (
+    asynchrony,
+    core,
+    cores,
+    distribution,
+    files,
+    host,
+    phases,
+    problems,
+    top,
+    trees,
+)
 from analysis.units import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from analysis.findings import Finding
+    from analysis.finding import Finding
     from analysis.report.messages import Messages
     from analysis.report.source import ReportSource
 
@@ -24,8 +35,19 @@ CHAPTERS: Mapping[str, Callable[[ReportSource, Messages], list[str]]] = {
     "problems": problems.chapter,
     "cores": cores.chapter,
     "host": host.chapter,
+    "phases": phases.chapter,
+    "aten": trees.chapter,
+    "asynchrony": asynchrony.chapter,
 }
 """The chapters in the order of spec 13; the title of each is the message ``chapter.<key>``."""
+
+_OF_TRAINING = frozenset({"phases", "aten", "asynchrony"})
+
+
+def chapters_of(analysis: ReportSource) -> tuple[str, ...]:
+    """Keys of the chapters that a capture has: inference has no phases."""
+    inference = analysis.scenario.scenario == "inference"
+    return tuple(key for key in CHAPTERS if not (inference and key in _OF_TRAINING))
 
 
 def markdown_report(analysis: ReportSource, messages: Messages) -> str:
@@ -41,9 +63,9 @@ def markdown_report(analysis: ReportSource, messages: Messages) -> str:
         paragraph(*_findings_lead(analysis, messages)),
         bullets(_finding(finding, messages) for finding in analysis.findings),
     ]
-    for number, (key, chapter) in enumerate(CHAPTERS.items(), start=1):
+    for number, key in enumerate(chapters_of(analysis), start=1):
         blocks.append(heading(2, f"{number} {messages.text(f'report.chapter.{key}')}"))
-        blocks.extend(chapter(analysis, messages))
+        blocks.extend(CHAPTERS[key](analysis, messages))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 

@@ -9,13 +9,14 @@ if TYPE_CHECKING:
 
     from analysis.copies import Copies
     from analysis.custom_operators import CustomOperators
-    from analysis.findings import Finding
+    from analysis.finding import Finding
     from analysis.host import Host
     from analysis.host_operators import HostOperators
     from analysis.metrics import CoreMetrics
     from analysis.notes import Missing, Note
     from analysis.operators import Extra, Operators
     from analysis.options import Options
+    from analysis.phases.results import Phases, StepTree
     from analysis.profile.discover import Capture, Profile
     from analysis.profile.metadata import Cores, Metadata
     from analysis.scenario import Scenario
@@ -116,6 +117,16 @@ class ReportSource(Protocol):
     @property
     def copies(self) -> Copies | Missing:
         """Copies between host and device, of the trace."""
+
+    @property
+    def phases(self) -> Phases | Missing:
+        """Phases of the training steps, waits, pairs, prefetching."""
+
+    def call_tree(self, step: int | None) -> StepTree | Missing:
+        """What one step calls, in the order it does; None is the step nearest to the mean one."""
+
+    def aten_tree(self, step: int | None) -> StepTree | Missing:
+        """The same by time; None is the mean over the averaged steps."""
 
     @property
     def trace_summary(self) -> TraceSummary | Missing:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from analysis.phases.model import ROWS
 from analysis.report.columns import COLUMNS, columns
 
 if TYPE_CHECKING:
@@ -177,6 +178,89 @@ FLOWS = (replace(COLUMNS["kind"], words="flow"), *columns("count", "tied", "tied
 
 FAULTS = (replace(COLUMNS["kind"], words="trace_fault"), *columns("count", "lost", "example"))
 
+PHASES = columns(
+    "phase", "main_thread_ns", "inferred_ns", "attributed_ns", "share", "autograd_ns", "other_threads_ns"
+)
+
+STEP_PHASES = columns("step", "step_ns", *(f"{phase}_ns" for phase in ROWS))
+
+NAMED = columns("name", "calls", "exclusive_ns")
+
+NAMED_PER_STEP = (
+    COLUMNS["name"],
+    replace(COLUMNS["calls_per_step"], key="calls"),
+    replace(COLUMNS["self_per_step_ns"], key="exclusive_ns"),
+)
+"""The same as means over steps."""
+
+GROWTHS = columns("growth", "name", "phase", "this_ns", "others_ns", "grown_ns")
+
+CALL_TREE = columns(
+    "name", "total_ns", "share", "calls", "self_ns", "phase", "star", "verdict", "thread", "rule", "origin"
+)
+
+ATEN_TREE = columns(
+    "name",
+    "total_ns",
+    "share",
+    "calls_per_step",
+    "avg_ns",
+    "max_ns",
+    "self_ns",
+    "star",
+    "thread",
+    "phase",
+    "rule",
+    "origin",
+)
+
+WAITS = columns("name", "phase", "per_step_ns", "share", "count", "total_ns", "max_ns", "producer", "flagged")
+
+WAITS_BY_STEP = columns("step", "name", "phase", "total_ns", "share", "count", "producer", "flagged")
+
+STEP_WAITS = (
+    *columns("step", "step_ns", "waits_ns", "share"),
+    replace(COLUMNS["name"], title="column.longest_wait"),
+    replace(COLUMNS["total_ns"], title="column.longest_wait_ns"),
+    *columns("flagged"),
+)
+
+PAIRS = columns(
+    "first",
+    "second",
+    "verdict",
+    "host_ratio",
+    "host_both_ns",
+    "first_host_ns",
+    "second_host_ns",
+    "device_ratio",
+    "device_both_ns",
+    "first_device_ns",
+    "second_device_ns",
+    "unobservable",
+)
+
+DEPTHS = columns("stage", "batches", "at_least", "evidence", "behind", "names")
+
+PREFETCH_EVENTS = columns("name", "why", "count", "total_ns", "thread")
+
+OCCURRENCES = columns(
+    "step",
+    "thread",
+    "offset_ns",
+    "duration_ns",
+    "self_ns",
+    "kernels",
+    "kernel_ns",
+    "input_dims",
+    "start_ns",
+    "row",
+)
+
+OCCURRENCE_KERNELS = columns(
+    "name", "task_type", "stream_id", "start_ns", "duration_ns", "launched_by", "lag_ns"
+)
+
 TABLES = {
     "files": FILES,
     "steps": STEPS,
@@ -198,6 +282,21 @@ TABLES = {
     "track_roles": TRACK_ROLES,
     "flows": FLOWS,
     "faults": FAULTS,
+    "phases": PHASES,
+    "step_phases": STEP_PHASES,
+    "named": NAMED,
+    "named_per_step": NAMED_PER_STEP,
+    "growths": GROWTHS,
+    "call_tree": CALL_TREE,
+    "aten_tree": ATEN_TREE,
+    "waits": WAITS,
+    "waits_by_step": WAITS_BY_STEP,
+    "step_waits": STEP_WAITS,
+    "pairs": PAIRS,
+    "depths": DEPTHS,
+    "prefetch_events": PREFETCH_EVENTS,
+    "occurrences": OCCURRENCES,
+    "occurrence_kernels": OCCURRENCE_KERNELS,
 }
 """All of them by name."""
 

@@ -47,7 +47,7 @@ def call_tree(bars: pl.DataFrame, nesting: Nesting, keys: Sequence[str] = ()) ->
         nesting: :func:`analysis.trace.nesting.nest` of them.
         keys: Columns that must agree as well, of the bar and of all above it, such as ``track``.
     """
-    node = _paths(_labels(bars, ("name", *keys)), nesting.parent)
+    node = paths(bars.select("name", *keys), nesting.parent)
     merged = (
         bars.lazy()
         .select(
@@ -87,22 +87,19 @@ def call_tree(bars: pl.DataFrame, nesting: Nesting, keys: Sequence[str] = ()) ->
     return CallTree(nodes.select(wanted).cast({"depth": NODES["depth"], "calls": NODES["calls"]}), node)
 
 
-def _labels(bars: pl.DataFrame, columns: Sequence[str]) -> Ints:
-    """A number for every bar, the same where all these columns agree."""
-    distinct = bars.select(columns).unique().with_row_index("label")
-    joined = bars.select(columns).join(
-        distinct, on=list(columns), how="left", nulls_equal=True, maintain_order="left"
-    )
-    return joined["label"].to_numpy().astype(np.int64)
+def paths(keys: pl.DataFrame, parent: Ints) -> Ints:
+    """A number for every bar from 0 on, the same where the keys from the top down to it agree.
 
+    First it stands for the bar's own keys, then for the last 2, 4, 8 … of the path: its own, followed by
+    those of the ancestor where they end. No path, however deep, takes more rounds than its length has binary
+    digits. Which number a path has may differ from call to call.
 
-def _paths(label: Ints, parent: Ints) -> Ints:
-    """A number for every bar from 0 on, the same where the labels from the top down to it agree.
-
-    First it stands for the label alone, then for the last 2, 4, 8 … labels: a bar's own, followed by those of
-    the ancestor where they end. No path, however deep, takes more rounds than its length has binary digits.
+    Args:
+        keys: What must agree, a row for every bar.
+        parent: Row of the parent of each bar, -1 at the top.
     """
-    path, count = label.copy(), int(label.max(initial=-1)) + 1
+    path = _labels(keys)
+    count = int(path.max(initial=-1)) + 1
     ancestor = parent.copy()
     waiting = np.flatnonzero(ancestor >= 0)
     while waiting.size:
@@ -118,3 +115,10 @@ def _paths(label: Ints, parent: Ints) -> Ints:
     used = np.zeros(count, np.int64)
     used[path] = 1
     return (np.cumsum(used) - 1)[path]
+
+
+def _labels(keys: pl.DataFrame) -> Ints:
+    """A number for every row, the same where all columns agree."""
+    distinct = keys.unique().with_row_index("label")
+    joined = keys.join(distinct, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")
+    return joined["label"].to_numpy().astype(np.int64)

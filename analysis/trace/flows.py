@@ -25,6 +25,9 @@ Rows: TypeAlias = "NDArray[np.uint32]"
 HOST_TO_DEVICE: Final = "HostToDevice"
 """Kind of the arrows from a CANN interface to what it launched."""
 
+FORWARD_TO_BACKWARD: Final = "fwdbwd"
+"""Kind of the arrows from a forward operator to its backward one, which autograd alone draws."""
+
 _COMPARED: Final = 1 << 18
 """Ends looked at in one go."""
 

@@ -81,6 +81,19 @@ class SortedBars:
             place[waiting] = np.where(own, found, -1)
         return np.where(place >= 0, self.rows[place], -1) if self.rows.size else place
 
+    def below(self, places: Ints) -> Ints:
+        """The place behind the last bar below each of these: whatever is below a bar stands right behind it.
+
+        That is the next bar of its track that ends later, or the end of the track.
+
+        Args:
+            places: Places in this order, not rows.
+        """
+        count = self.end.size
+        found = _Maxima.of(self.end[::-1]).last_from(count - 1 - places, self.end[places] + 1)
+        last = np.searchsorted(self.track, self.track[places], side="right")
+        return np.where(found >= 0, np.minimum(count - 1 - found, last), last)
+
     def _last_started(self, track: Ints, time: Ints) -> Ints:
         """Place of the last bar of each track that starts no later than the time, -1 if none does."""
         place = np.full(track.size, -1, np.int64)

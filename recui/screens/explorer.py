@@ -343,6 +343,14 @@ class ExplorerScreen(DialogActions):
         """Pane 3."""
         self._go("host")
 
+    def action_show_phases(self) -> None:
+        """Pane 4."""
+        self._go("phases")
+
+    def action_show_aten(self) -> None:
+        """Pane 5."""
+        self._go("aten")
+
     def action_next_pane(self) -> None:
         """The next pane, the first after the last."""
         self._turn(1)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from analysis.agreement import CrossCheck
 from analysis.copies import Copies
 from analysis.custom_operators import CustomOperators
-from analysis.findings import Finding, find_findings
+from analysis.findings import find_findings
 from analysis.fusion import FusedKind, Fusion
 from analysis.host import Host, Verdict
 from analysis.host_operators import HostOperators
@@ -26,6 +26,11 @@ from analysis.profile.metadata import Cores, Metadata
 from analysis.scenario import Scenario, Stack
 from analysis.steps import StepDecomposition
 from analysis.trace.summary import TraceSummary
+from tests.analysis.phases import phase_fixtures
+
+if TYPE_CHECKING:
+    from analysis.finding import Finding
+    from analysis.phases.results import Phases, StepTree
 
 ROOT = Path("profiles/run7")
 
@@ -189,6 +194,9 @@ class Source:
     copies: Copies | Missing = NO_TRACE
     custom_operators: CustomOperators | Missing = NO_TRACE
     trace_summary: TraceSummary | Missing = NO_TRACE
+    phases: Phases | Missing = NO_TRACE
+    trees: tuple[StepTree, StepTree] | None = None
+    """Call tree and aten tree."""
     options: Options = field(default_factory=Options)
     metadata: Metadata = field(default_factory=Metadata)
     cores: Cores = field(default_factory=Cores)
@@ -201,6 +209,12 @@ class Source:
     def extras(self) -> tuple[Extra, ...]:
         extras = () if isinstance(self.operators, Missing) else self.operators.extras
         return with_custom_operators(extras, self.custom_operators)
+
+    def call_tree(self, step: int | None) -> StepTree | Missing:
+        return NO_TRACE if self.trees is None else self.trees[0]
+
+    def aten_tree(self, step: int | None) -> StepTree | Missing:
+        return NO_TRACE if self.trees is None else self.trees[1]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -566,6 +580,8 @@ def full_source(name: str = "MatMulV2", shapes: str = "4096,512;512,1024", rows:
         copies=copy_tables(),
         custom_operators=custom_kernels(name),
         trace_summary=summary_of_trace(name),
+        phases=phase_fixtures.phases(name),
+        trees=(phase_fixtures.call_tree(name), phase_fixtures.aten_tree(name)),
         options=Options(batch_size=512, facts={"cann": name}),
         metadata=Metadata("Level1", "PipeUtilization", "910B1", Cores(24, 48), {"torch_npu": name}),
         cores=Cores(24, 48, "chip_table"),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from analysis.custom_operators import CustomOperators, find_custom_operators
+from analysis.host_bars import host_bars
 from analysis.iterations import Iterations
 from analysis.notes import Missing
 from analysis.trace.flows import launches
@@ -33,7 +34,9 @@ def found(*events: Mapping[str, Any], excluded_step: int | None = None) -> Custo
     trace = timeline(*events)
     first = None if excluded_step is None else US
     iterations = Iterations(1, "profiler_step", False, first, None, excluded_step, None)
-    result = find_custom_operators(trace, trace_steps(trace), launches(trace), iterations)
+    result = find_custom_operators(
+        trace, host_bars(trace, trace_steps(trace)), trace_steps(trace), launches(trace), iterations
+    )
     assert isinstance(result, CustomOperators)
     return result
 
@@ -99,7 +102,9 @@ def test_kernels_without_a_launch_are_told_apart():
 def test_trace_without_any_launch_says_what_it_lacks():
     trace = timeline(op("my_ops::lookup", 10, 20), kernel("Lookup", 40, 7))
     iterations = Iterations(1, "single", False, None, None, None, None)
-    result = find_custom_operators(trace, trace_steps(trace), launches(trace), iterations)
+    result = find_custom_operators(
+        trace, host_bars(trace, trace_steps(trace)), trace_steps(trace), launches(trace), iterations
+    )
     assert isinstance(result, Missing)
     assert result.lacks == "launches"
 
@@ -150,7 +155,9 @@ def test_kernels_come_by_total_time():
 def test_trace_without_host_operators_says_what_it_lacks():
     trace = timeline(kernel("K", 40, 7))
     iterations = Iterations(1, "single", False, None, None, None, None)
-    result = find_custom_operators(trace, trace_steps(trace), launches(trace), iterations)
+    result = find_custom_operators(
+        trace, host_bars(trace, trace_steps(trace)), trace_steps(trace), launches(trace), iterations
+    )
     assert isinstance(result, Missing)
     assert result.lacks == "host_operators"
 

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from analysis.copies import Copies
-from analysis.findings import SEVERITIES, Finding, find_findings, finding_text
+from analysis.finding import SEVERITIES, Finding, finding_text
+from analysis.findings import find_findings
 from analysis.iterations import Iterations
 from analysis.metrics import NamedTime
 from analysis.notes import Missing

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from analysis.host_bars import host_bars
 from analysis.host_operators import HostOperators, find_host_operators, operator_group
 from analysis.iterations import Iterations
 from analysis.notes import Missing
@@ -33,7 +34,9 @@ def step(number: int, start: float, dur: float) -> dict[str, Any]:
 
 def found(*events: Mapping[str, Any], averages: Iterations | None = None) -> HostOperators:
     trace = timeline(*events)
-    result = find_host_operators(trace, trace_steps(trace), averages or iterations())
+    result = find_host_operators(
+        host_bars(trace, trace_steps(trace)), trace_steps(trace), averages or iterations()
+    )
     assert isinstance(result, HostOperators)
     return result
 
@@ -64,7 +67,7 @@ def test_only_operators_and_ranges_of_the_program_count():
 
 def test_trace_without_operators_says_what_it_lacks():
     trace = timeline(step(1, 0, 100), bar("Add", STREAM, 20, 2, task_type="AI_CORE"))
-    result = find_host_operators(trace, trace_steps(trace), iterations())
+    result = find_host_operators(host_bars(trace, trace_steps(trace)), trace_steps(trace), iterations())
     assert isinstance(result, Missing)
     assert result.lacks == "host_operators"
 

@@ -62,7 +62,7 @@ def test_schema_is_a_schema_of_2020_12():
 def test_schema_admits_no_other_key_and_needs_every_one():
     maps = [part for part in objects(report_schema()) if "properties" not in part]
     records = [part for part in objects(report_schema()) if "properties" in part]
-    assert len(maps) == 3  # versions, user_facts and by_phase
+    assert len(maps) == 5  # versions, user_facts, by_phase, waits by name and by step
     assert all(part["additionalProperties"] is False for part in records)
     assert all(set(part["required"]) == set(part["properties"]) for part in records)
 

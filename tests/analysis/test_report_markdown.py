@@ -10,13 +10,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from analysis.copies import Copies
-from analysis.findings import MARKS
+from analysis.finding import MARKS
 from analysis.metrics import NamedTime
 from analysis.notes import Missing, Note
 from analysis.operator_problems import problem_rules
 from analysis.profile.kinds import kinds
 from analysis.report.escape import visible
-from analysis.report.markdown import CHAPTERS, markdown_report
+from analysis.report.markdown import chapters_of, markdown_report
 from analysis.report.messages import LANGUAGES, Messages
 from analysis.report.tables import TABLES
 from tests.analysis.report_fixtures import (
@@ -79,13 +79,14 @@ def shown_text(markdown: str) -> str:
 @pytest.mark.parametrize("name", ALL_SOURCES)
 def test_chapters_come_in_the_order_of_the_specification(name: str, language: str):
     messages = Messages(language)
-    markdown = markdown_report(ALL_SOURCES[name](), messages)
+    source = ALL_SOURCES[name]()
+    markdown = markdown_report(source, messages)
     headings = re.findall(r"^## (.*)$", markdown, re.MULTILINE)
     assert headings == [
         messages.text("report.chapter.findings"),
         *[
             f"{number} {messages.text(f'report.chapter.{key}')}"
-            for number, key in enumerate(CHAPTERS, start=1)
+            for number, key in enumerate(chapters_of(source), start=1)
         ],
     ]
 

@@ -14,7 +14,7 @@ from tests.analysis.frames import (
     named_kernels,
     op_statistic_table,
 )
-from tests.analysis.trace.builder import CANN, GROUP, MAIN, PLANE, STREAM, bar, timeline
+from tests.analysis.trace.builder import CANN, GROUP, MAIN, PLANE, STREAM, arrow, bar, timeline
 from tests.analysis.trace_frames import launches_frame
 
 NO_MODEL = 4294967295
@@ -201,6 +201,17 @@ def test_user_annotations_count_and_frames_of_the_python_stack_do_not():
 def test_events_of_the_device_are_no_backward_events():
     trace = timeline(bar("aten::mm", MAIN, 0, 1, "cpu_op"), bar("ReluBackward0", STREAM, 0, 1))
     assert scenario(of_type("MatMul"), trace=trace).scenario == "inference"
+
+
+def test_arrows_from_forward_to_backward_tell_of_training_whatever_the_names():
+    autograd = ("Python", "Thread 131")
+    trace = timeline(
+        bar("zeta", MAIN, 0, 1, "cpu_op"),
+        bar("eta", autograd, 5, 1, "cpu_op"),
+        *arrow("fwdbwd", 1, (MAIN, 0), (autograd, 5)),
+    )
+    found = scenario(of_type("MatMul"), trace=trace)
+    assert (found.scenario, found.scenario_evidence[0].kind) == ("training", "backward_arrows")
 
 
 def test_a_run_without_backward_events_says_how_many_names_it_looked_at():

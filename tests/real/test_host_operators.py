@@ -12,6 +12,7 @@ import pytest
 
 from analysis.copies import Copies, find_copies
 from analysis.custom_operators import CustomOperators, find_custom_operators
+from analysis.host_bars import host_bars
 from analysis.host_operators import HostOperators, find_host_operators
 from analysis.iterations import Iterations
 from analysis.trace.flows import launches
@@ -73,7 +74,7 @@ def bars(events: list[dict[str, Any]], *cats: str) -> list[tuple[str, object, in
 
 
 def host_operators(trace: Trace) -> HostOperators:
-    found = find_host_operators(trace, trace_steps(trace), ONE_STEP)
+    found = find_host_operators(host_bars(trace, trace_steps(trace)), trace_steps(trace), ONE_STEP)
     assert isinstance(found, HostOperators)
     return found
 
@@ -187,14 +188,18 @@ def test_gpu_copies_go_by_the_direction_in_their_name(name: str, data: Path):
 
 def test_alexnet_has_no_custom_operators(data: Path):
     trace = trace_of(events_of(data, RANK0))
-    found = find_custom_operators(trace, trace_steps(trace), launches(trace), ONE_STEP)
+    found = find_custom_operators(
+        trace, host_bars(trace, trace_steps(trace)), trace_steps(trace), launches(trace), ONE_STEP
+    )
     assert isinstance(found, CustomOperators)
     assert (found.count, found.unknown) == (0, 0)
 
 
 def test_dlrm_launches_kernels_from_fbgemm(data: Path):
     trace = trace_of(events_of(data, DLRM0))
-    found = find_custom_operators(trace, trace_steps(trace), launches(trace), ONE_STEP)
+    found = find_custom_operators(
+        trace, host_bars(trace, trace_steps(trace)), trace_steps(trace), launches(trace), ONE_STEP
+    )
     assert isinstance(found, CustomOperators)
     operators = found.kernels.select(pl.col("launched_by").str.split("::").list.first().unique())
     assert operators["launched_by"].to_list() == ["fbgemm"]

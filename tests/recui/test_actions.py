@@ -14,6 +14,7 @@ from recui.panes import PANES
 from recui.screens.explorer import ExplorerScreen
 from widgets.frame_line import Part, fitting_parts
 from widgets.frame_table import FrameTable
+from widgets.tree_table import TreeTable
 
 # Names in the registry and ids of the bindings that the table has on its own.
 TABLE_IDS = {
@@ -29,6 +30,16 @@ TABLE_IDS = {
     "sort": "table.sort",
     "next_match": "table.next_match",
     "previous_match": "table.previous_match",
+}
+
+# The same of what a tree binds otherwise or in addition.
+TREE_IDS = {
+    "cursor_left": "table.left",
+    "cursor_right": "table.right",
+    "toggle_branch": "table.toggle",
+    "open_branches": "table.open_below",
+    "column_left": "table.column_left",
+    "column_right": "table.column_right",
 }
 
 
@@ -82,6 +93,16 @@ def test_table_binds_the_keys_that_the_registry_names() -> None:
     assert {name: bound[table_id] for name, table_id in TABLE_IDS.items()} == {
         name: named[name] for name in TABLE_IDS
     }
+
+
+def test_tree_binds_the_keys_that_the_registry_names() -> None:
+    bound = {
+        binding.id: set(binding.key.split(","))
+        for binding in TreeTable.BINDINGS
+        if isinstance(binding, Binding)
+    }
+    named = {action.name: set(action.keys) for action in ACTIONS}
+    assert bound == {tree_id: named[name] for name, tree_id in TREE_IDS.items()}
 
 
 def test_every_action_is_carried_out_by_someone() -> None:

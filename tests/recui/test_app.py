@@ -176,7 +176,7 @@ async def test_number_keys_and_tab_change_panes(inference: Path) -> None:
         for key in ("2", "3", "1", "tab", "tab", "tab", "shift+tab"):
             await press(pilot, key)
             seen.append(trail_of(screen)[0])
-        assert seen == ["Operators", "Host", "Overview", "Operators", "Host", "Overview", "Host"]
+        assert seen == ["Operators", "Host", "Overview", "Operators", "Host", "Phases", "Host"]
 
 
 async def test_enter_goes_down_to_every_execution_and_escape_back_to_the_same_row(training: Path) -> None:

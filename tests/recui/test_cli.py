@@ -142,6 +142,49 @@ def test_named_graph_file_is_listed(profile: Path, place: Path, capsys: pytest.C
     assert graph.name in "".join(entry["path"] for entry in files)
 
 
+@pytest.mark.parametrize("command", ["open", "export"])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "No such file or directory"),
+        ("[[rules", "not TOML"),
+        (
+            "[[rules]]\nid = 'mine'\npattern = '('\nphase = 'forward'",
+            "rule 'mine': bad pattern: unclosed group",
+        ),
+        ("[[rules]]\nid = 'mine'\npattern = 'x'\nphase = 'fwd'", "rule 'mine': unknown phase 'fwd'"),
+    ],
+)
+def test_phase_rules_that_cannot_be_used_are_one_line_and_exit_2(
+    command: str,
+    text: str | None,
+    says: str,
+    profile: Path,
+    place: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "mine.toml"
+    if text is not None:
+        file.write_text(text)
+    assert cli.run([command, str(profile), "--phase-rules", str(file)]) == 2
+    line = one_line(capsys.readouterr().err)
+    assert str(file) in line
+    assert says in line
+    assert files_below(place) == []
+
+
+def test_phase_rules_are_taken(
+    profile: Path, place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[[rules]]\nid = 'mine'\npattern = '^tick$'\nphase = 'forward'")
+    assert cli.run(["export", str(profile), "--phase-rules", str(file), "-o", "-"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.startswith("# ")
+
+
 def test_options_may_stand_before_the_profile(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--rank", "1", "no-such-path"]) == 2
     assert "no-such-path" in one_line(capsys.readouterr().err)

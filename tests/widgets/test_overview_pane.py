@@ -200,3 +200,36 @@ async def test_every_kind_of_capture_can_be_drawn(name: str, language: str, size
     async with shown(pane(language), ALL_SOURCES[name](), size=size) as (overview, pilot):
         await do(pilot, overview, "next_view", "next_view")
         assert text_of(pilot).strip()
+
+
+# Phases of the hand-made mean step of 1,000 us: 100, 80, 300, 200, 60, 120 and 140 us without one.
+PHASE_TIMES = ["P", "100 us", "L", "80.0 us", "F", "300 us", "B", "200 us", "E", "60.0 us", "D", "120 us"]
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "Phases"), ("zh", "阶段")])
+async def test_phases_of_the_mean_step_stand_below_the_bar(language: str, title: str) -> None:
+    async with shown(pane(language), full_source(), size=(160, 40)) as (_, pilot):
+        line = next(line for line in text_of(pilot).splitlines() if line.startswith(f" {title}  P "))
+        places = [line.index(part) for part in [*PHASE_TIMES, "· ", "140 us"]]
+        assert places == sorted(places)
+
+
+async def test_phases_take_two_lines_of_a_narrow_screen_and_none_is_cut() -> None:
+    async with shown(pane(), full_source()) as (_, pilot):
+        lines = text_of(pilot).splitlines()
+        first = next(place for place, line in enumerate(lines) if line.startswith(" Phases  P "))
+        told = lines[first] + lines[first + 1]
+        assert all(time in told for time in PHASE_TIMES)
+        assert lines[first + 1].startswith(" " * 9)
+        assert "140 us" in told
+
+
+async def test_bars_of_phases_are_drawn_against_the_longest() -> None:
+    async with shown(pane(), full_source(), size=(160, 40)) as (_, pilot):
+        assert "F ████████ 300 us" in text_of(pilot)
+        assert "B █████▍ 200 us" in text_of(pilot)
+
+
+async def test_without_phases_the_overview_has_no_line_for_them() -> None:
+    async with shown(pane(), ge_source()) as (_, pilot):
+        assert " Phases  " not in text_of(pilot)

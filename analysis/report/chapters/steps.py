@@ -45,11 +45,14 @@ def _mean_row(mean: StepDecomposition, messages: Messages) -> list[str]:
     return [name, *(exact_text(column.kind, getattr(mean, column.key)) for column in STEPS[1:])]
 
 
-def _step_row(row: Mapping[str, Any], messages: Messages) -> list[str]:
+def step_name(row: Mapping[str, Any], messages: Messages) -> str:
+    """The number of a step, with a word on one that the means leave out."""
     name = exact_text("id", row["step"])
-    if row["excluded"]:
-        name = messages.text("report.steps.excluded", {"step": name})
-    return [name, *(exact_text(column.kind, row[column.key]) for column in STEPS[1:])]
+    return messages.text("report.steps.excluded", {"step": name}) if row["excluded"] else name
+
+
+def _step_row(row: Mapping[str, Any], messages: Messages) -> list[str]:
+    return [step_name(row, messages), *(exact_text(column.kind, row[column.key]) for column in STEPS[1:])]
 
 
 def _judgements(mean: StepDecomposition, messages: Messages) -> Iterator[str]:

@@ -209,3 +209,21 @@ class TestAgainstTheDefinition:
             ]
             expected.append(max(at_point, key=lambda at: rank(bars, at), default=-1))
         assert found.tolist() == expected
+
+
+@given(BARS)
+def test_what_is_below_a_bar_stands_right_behind_it(bars: list[Bar]) -> None:
+    nesting = nest(frame_of(bars))
+    above = parents(bars)
+    order = nesting.bars
+    behind = order.below(np.arange(len(bars)))
+
+    for place, row in enumerate(order.rows.tolist()):
+        below = set()
+        for other in range(len(bars)):
+            one = above[other]
+            while one >= 0 and one != row:
+                one = above[one]
+            if one == row:
+                below.add(other)
+        assert set(order.rows[place + 1 : behind[place]].tolist()) == below

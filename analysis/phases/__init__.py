@@ -1,0 +1,1 @@
+"""The six training phases: who owns the time of a step, what runs beside what, what is prefetched."""

@@ -1,0 +1,129 @@
+"""Whether phases that need nothing of each other run side by side: on other threads, on other streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from analysis.datafile import load_toml
+from analysis.phases.model import PAIRS, PHASES
+from analysis.phases.results import Pair
+from analysis.trace.intervals import Intervals
+
+if TYPE_CHECKING:
+    from analysis.phases.model import Classified
+    from analysis.trace.model import Trace
+
+THREADS: Final = "threads"
+STREAMS: Final = "streams"
+SERIAL: Final = "serial"
+NOT_OBSERVABLE: Final = "not_observable"
+
+_WORK: Final = {"phase": pl.Int8(), "start_ns": pl.Int64(), "end_ns": pl.Int64()}
+
+
+def pair_verdicts(
+    classified: Classified, slices: pl.DataFrame, launches: pl.DataFrame, trace: Trace
+) -> tuple[Pair, ...]:
+    """How the phases of each pair of PAIRS run, over the whole trace (spec P4; facts/phases.md 3).
+
+    Each ratio is the time during which both phases work, over that of the phase with less work. On the host a
+    wait is no work, a device sync is. On the device it is the bars that operators of the phase launched, but
+    for those that only wait for an event or a notification. From the limit of phases.toml on, the host ratio
+    says ``threads``, else the device ratio ``streams``. Phases that the host issues one after the other may
+    still run together on the device: where no device work is tied to anything, that is no evidence of
+    ``serial``.
+
+    Args:
+        classified: The phase of every host bar.
+        slices: The frame of :func:`analysis.phases.slices.slices`.
+        launches: The frame of :func:`analysis.trace.flows.launches`.
+        trace: The trace that both are of.
+    """
+    host = slices.filter(~pl.col("waiting"), pl.col("phase") >= 0)
+    device = _device_work(classified, launches, trace)
+    return tuple(_verdict(pair, host, device) for pair in PAIRS)
+
+
+def _device_work(classified: Classified, launches: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Bars of the device with the phase of the operator that launched each: columns _WORK.
+
+    The phase is -1 where the operator has none. Bars without a known operator are left out.
+    """
+    bars = classified.bars.frame["event"].to_numpy()
+    row_of = np.full(trace.events.height, -1, np.int64)
+    row_of[bars] = np.arange(bars.size)
+    tied = launches.drop_nulls("host").select("event", "host")
+    row = row_of[tied["host"].to_numpy()]
+    events = trace.events.select("name", "task_type", "start_ns", "duration_ns")
+    work = events.select(pl.all().gather(tied["event"].to_numpy()[row >= 0]))
+    start = pl.col("start_ns")
+    return (
+        work.with_columns(pl.Series("phase", classified.phase[row[row >= 0]]))
+        .filter(~_waits(work))
+        .select("phase", start, (start + pl.col("duration_ns")).alias("end_ns"))
+        .cast(_WORK)  # type: ignore[arg-type]
+    )
+
+
+def _waits(bars: pl.DataFrame) -> pl.Series:
+    """Whether each bar of the device only waits: a bar that no kernel stands behind is named by its type."""
+    types = bars.select(pl.coalesce("task_type", "name")).to_series()
+    names = types.unique().drop_nulls()
+    waits = names.filter(names.cast(pl.String).str.contains(_limits()["device_waits"]["task_type"]))
+    return types.is_in(waits.implode()).fill_null(value=False)
+
+
+def _verdict(phases: tuple[str, str], host: pl.DataFrame, device: pl.DataFrame) -> Pair:
+    """What the work of both sides says."""
+    host_sides, device_sides = _sides(phases, host), _sides(phases, device)
+    host_ratio, device_ratio = _ratio(*host_sides), _ratio(*device_sides)
+    limit = _limits()["pairs"]["least_ratio"]
+    unobservable = None
+    if host_ratio is not None and host_ratio >= limit:
+        verdict = THREADS
+    elif device_ratio is not None and device_ratio >= limit:
+        verdict = STREAMS
+    else:
+        unobservable = _unobservable((host_ratio, device_ratio), device)
+        verdict = SERIAL if unobservable is None else NOT_OBSERVABLE
+    return Pair(
+        phases=phases,
+        verdict=verdict,
+        host_ratio=host_ratio,
+        device_ratio=device_ratio,
+        host_ns=(host_sides[0].total, host_sides[1].total),
+        device_ns=(device_sides[0].total, device_sides[1].total),
+        unobservable=unobservable,
+    )
+
+
+def _unobservable(ratios: tuple[float | None, float | None], device: pl.DataFrame) -> str | None:
+    """Why two phases that were not seen together cannot be called serial; None where they can."""
+    if ratios == (None, None):
+        return "host"
+    return "device" if device.is_empty() else None
+
+
+def _sides(phases: tuple[str, str], work: pl.DataFrame) -> tuple[Intervals, Intervals]:
+    """When each phase works, whatever the thread or stream."""
+    first, second = (work.filter(pl.col("phase") == PHASES.index(phase)) for phase in phases)
+    return (
+        Intervals.of(first["start_ns"], first["end_ns"]),
+        Intervals.of(second["start_ns"], second["end_ns"]),
+    )
+
+
+def _ratio(first: Intervals, second: Intervals) -> float | None:
+    """Time of both / time of the shorter; None where one is empty.
+
+    A thread does one thing at a time: what both have in common is on different threads.
+    """
+    shorter = min(first.total, second.total)
+    return (first & second).total / shorter if shorter else None
+
+
+def _limits() -> dict[str, Any]:
+    return load_toml("analysis.phases", "phases.toml")

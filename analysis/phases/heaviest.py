@@ -1,0 +1,64 @@
+"""Which names a phase spends its time in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from analysis.phases.batch_index import patterns_of, windows_at
+from analysis.phases.model import PHASES, UNCLASSIFIED
+
+if TYPE_CHECKING:
+    from analysis.phases.model import Classified, Windows
+
+HEAVIEST: Final = {
+    "phase": pl.String(),
+    "name": pl.String(),
+    "calls": pl.Int64(),
+    "self_ns": pl.Int64(),
+}
+"""Columns of :func:`heaviest_names`."""
+
+NAMES: Final = 5
+"""Names told of each phase: more than fit beside the list help no one."""
+
+
+def heaviest_names(classified: Classified, windows: Windows, step: int | None) -> pl.DataFrame:
+    """The names of each phase with the most self time, on all threads together, waits included.
+
+    Self time is time inside a bar outside of the bars it calls. Batch indices in names are one name.
+
+    Args:
+        classified: Bars and their phases.
+        windows: The steps.
+        step: Which of them; None for all averaged ones, or the whole trace.
+
+    Returns:
+        Frame of the columns HEAVIEST, sums over the steps; at most NAMES of each phase, in the order of the
+        phases, then by self time descending, then name.
+    """
+    bars = classified.bars.frame
+    chosen = windows.frame.with_row_index("window").filter(
+        ~pl.col("excluded") if step is None else pl.col("step") == step
+    )
+    patterns = patterns_of(bars["name"]).select("name", "pattern")
+    codes = pl.Series("code", classified.phase)
+    words = pl.DataFrame({"code": range(-1, len(PHASES)), "phase": [UNCLASSIFIED, *PHASES]})
+    return (
+        bars.select("name", "self_ns", codes, windows_at(bars["start_ns"], windows))
+        .filter(pl.col("window").is_in(chosen["window"].cast(pl.Int64).implode()))
+        .group_by("name", "code")
+        .agg(pl.len().alias("calls").cast(pl.Int64), pl.col("self_ns").sum())
+        .join(patterns, on="name", how="left")
+        .group_by("pattern", "code")
+        .agg(pl.col("calls", "self_ns").sum())
+        .filter(pl.col("self_ns") > 0)
+        .with_columns(pl.col("code").cast(pl.Int64))
+        .join(words, on="code", how="left")
+        .sort("code", pl.col("self_ns").neg(), "pattern")
+        .group_by("code", maintain_order=True)
+        .head(NAMES)
+        .select("phase", pl.col("pattern").alias("name"), "calls", "self_ns")
+        .cast(HEAVIEST)  # type: ignore[arg-type]
+    )

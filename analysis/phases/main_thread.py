@@ -1,0 +1,94 @@
+"""The main thread piece by piece: what is backward without saying so, what the autograd thread took over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from analysis.datafile import load_toml
+from analysis.phases.device_calls import device_calls
+from analysis.phases.model import BACKWARD, DENSE_UPDATE, EMBEDDING_UPDATE, PHASES
+from analysis.trace.intervals import Intervals
+from analysis.trace.model import AUTOGRAD
+
+if TYPE_CHECKING:
+    from analysis.phases.model import Classified, Windows
+    from analysis.trace.model import Trace
+
+MAIN_PIECES: Final = {
+    "window": pl.Int64(),
+    "bar": pl.Int64(),
+    "phase": pl.Int8(),
+    "inferred": pl.Boolean(),
+    "ns": pl.Int64(),
+    "embedding_update_ns": pl.Int64(),
+    "dense_update_ns": pl.Int64(),
+    "sync_ns": pl.Int64(),
+}
+"""Columns of :func:`main_pieces`."""
+
+
+def main_pieces(classified: Classified, windows: Windows, pieces: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """The pieces of the main thread inside steps, by start.
+
+    A piece without a phase is backward, *inferred*, if classified work of the autograd thread covers more
+    than half of it: user code that calls ``backward()`` leaves no trace on the main thread (facts/phases.md
+    2 (6)). One that is blocked until the device is done is not.
+
+    Args:
+        classified: The phase of every bar.
+        windows: The steps.
+        pieces: The frame of :func:`analysis.phases.slices.slices`.
+        trace: For the calls of the main thread that block until the device is done.
+
+    Returns:
+        Columns MAIN_PIECES: ``ns`` is the length, of which the autograd thread does ``embedding_update_ns``
+        and ``dense_update_ns`` if the piece is backward, and ``sync_ns`` stand still for the device.
+    """
+    own = pieces.filter((pl.col("track") == windows.main_track) & (pl.col("window") >= 0))
+    start, end = own["start_ns"].to_numpy(), own["end_ns"].to_numpy()
+    ns, phase = end - start, own["phase"].to_numpy()
+    syncing = own["syncing"].to_numpy()
+    work = _autograd_work(classified, pieces)
+    covered = _all(work).coverage(start, end)
+    inferred = (phase < 0) & ~syncing & (covered > _least_covered() * ns)
+    phase = np.where(inferred, PHASES.index(BACKWARD), phase)
+    calls = Intervals.of_bars(device_calls(classified, windows, trace))
+    backward = phase == PHASES.index(BACKWARD)
+    tables = work[PHASES.index(EMBEDDING_UPDATE)]
+    dense = work[PHASES.index(DENSE_UPDATE)] - tables
+    return own.select(
+        "window",
+        "bar",
+        phase=pl.Series(phase),
+        inferred=pl.Series(inferred),
+        ns=pl.Series(ns),
+        embedding_update_ns=pl.Series(np.where(backward, tables.coverage(start, end), 0)),
+        dense_update_ns=pl.Series(np.where(backward, dense.coverage(start, end), 0)),
+        sync_ns=pl.Series(np.where(syncing, ns, calls.coverage(start, end))),
+    ).cast(MAIN_PIECES)  # type: ignore[arg-type]
+
+
+def _autograd_work(classified: Classified, pieces: pl.DataFrame) -> list[Intervals]:
+    """When autograd threads work in each phase."""
+    tracks = classified.bars.frame.filter(pl.col("role") == AUTOGRAD)["track"].unique()
+    own = pieces.filter(pl.col("track").is_in(tracks.implode()))
+    found = []
+    for code in range(len(PHASES)):
+        of_phase = own.filter(pl.col("phase") == code)
+        found.append(Intervals.of(of_phase["start_ns"], of_phase["end_ns"]))
+    return found
+
+
+def _all(parts: list[Intervals]) -> Intervals:
+    whole = Intervals.of([], [])
+    for part in parts:
+        whole = whole | part
+    return whole
+
+
+def _least_covered() -> float:
+    limits: dict[str, Any] = load_toml("analysis.phases", "phases.toml")["inferred_backward"]
+    return float(limits["covered_above"])

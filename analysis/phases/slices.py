@@ -1,0 +1,78 @@
+"""The time of every host thread, cut so that each piece has one innermost bar and one phase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from analysis.phases.ancestry import nearest
+from analysis.phases.model import SLICES
+from analysis.trace.nesting import SortedBars
+
+if TYPE_CHECKING:
+    from analysis.phases.model import Classified, Windows
+    from analysis.trace.nesting import Ints
+
+
+def slices(classified: Classified, windows: Windows) -> pl.DataFrame:
+    """What every thread of the program does at each instant.
+
+    A piece belongs to the bar that started last of those open (facts/phases.md 2 (4)); bars without a
+    duration own no time. Pieces also end at the borders of the windows.
+
+    Returns:
+        Frame of the columns SLICES.
+    """
+    frame = classified.bars.frame
+    bars, lasting = _lasting(classified)
+    track, time = _borders(bars, windows)
+    bar = bars.innermost(pl.Series(track), pl.Series(time))
+    bar = np.where(bar >= 0, lasting[bar], -1) if lasting.size else bar
+    lasts = np.flatnonzero(np.diff(track) == 0)
+    row = bar[lasts]
+    known = row >= 0
+    inside_wait = nearest(classified.wait, classified.bars.nesting.parent) >= 0
+    inside_sync = nearest(classified.sync, classified.bars.nesting.parent) >= 0
+    return pl.DataFrame(
+        {
+            "track": track[lasts],
+            "start_ns": time[lasts],
+            "end_ns": time[lasts + 1],
+            "bar": row,
+            "phase": np.where(known, classified.phase[row], -1) if frame.height else row,
+            "waiting": known & inside_wait[row] if frame.height else known,
+            "syncing": known & inside_sync[row] if frame.height else known,
+            "window": _window_at(time[lasts], windows),
+        }
+    ).cast(SLICES)  # type: ignore[arg-type]
+
+
+def _lasting(classified: Classified) -> tuple[SortedBars, Ints]:
+    """The bars that have a duration, in order, and the row of each."""
+    frame = classified.bars.frame
+    rows = np.flatnonzero(frame["duration_ns"].to_numpy() > 0)
+    if rows.size == frame.height:
+        return classified.bars.nesting.bars, rows
+    return SortedBars.of(frame.select("track", "start_ns", "duration_ns")[rows]), rows
+
+
+def _borders(bars: SortedBars, windows: Windows) -> tuple[Ints, Ints]:
+    """Track and time of every moment at which a piece begins or ends, by track, then time."""
+    tracks = np.unique(np.append(bars.track, windows.main_track))
+    cuts = windows.frame.select(pl.concat_list("start_ns", "end_ns").explode())["start_ns"].to_numpy()
+    track = np.concatenate([bars.track, bars.track, np.repeat(tracks, cuts.size)])
+    time = np.concatenate([bars.start, bars.end, np.tile(cuts, tracks.size)])
+    order = np.lexsort((time, track))
+    track, time = track[order], time[order]
+    fresh = np.append([True], (np.diff(track) != 0) | (np.diff(time) != 0))
+    return track[fresh], time[fresh]
+
+
+def _window_at(moments: Ints, windows: Windows) -> Ints:
+    """Place of the window that holds each moment, -1 where none does."""
+    start, end = (windows.frame[name].to_numpy() for name in ("start_ns", "end_ns"))
+    place = np.searchsorted(start, moments, side="right") - 1
+    held = (place >= 0) & (moments < end[np.maximum(place, 0)])
+    return np.where(held, place, -1)

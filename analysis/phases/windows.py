@@ -1,0 +1,62 @@
+"""Which stretches of which thread are the steps that phases are cut by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from analysis.phases.model import WINDOWS, Windows
+from analysis.trace.model import PYTHON_MAIN
+from analysis.trace.step_windows import excluded_step
+
+if TYPE_CHECKING:
+    from analysis.host_bars import HostBars
+    from analysis.iterations import Iterations
+    from analysis.trace.model import Trace
+
+
+def find_windows(trace: Trace, bars: HostBars, steps: pl.DataFrame, iterations: Iterations) -> Windows | None:
+    """The steps of the main thread; where none is marked, everything it recorded as one (spec P1).
+
+    The main thread is the one that holds the steps (facts/phases.md 1). Of two steps that overlap the
+    earlier one ends where the later one starts.
+
+    Args:
+        trace: The trace.
+        bars: Its operators and ranges.
+        steps: The frame of :func:`analysis.trace.steps.trace_steps`.
+        iterations: Which step the averages leave out.
+
+    Returns:
+        None where the main thread recorded nothing.
+    """
+    if steps.is_empty():
+        return _whole_trace(trace, bars)
+    main = steps["track"].mode().sort()[0]
+    excluded = excluded_step(iterations, steps)
+    own = steps.filter(pl.col("track") == main).sort("start_ns", "step")
+    following = pl.col("start_ns").shift(-1)
+    is_excluded = pl.col("step").eq_missing(pl.lit(excluded, pl.Int64))
+    frame = own.select(
+        "step",
+        "start_ns",
+        pl.min_horizontal("end_ns", following).alias("end_ns"),
+        # An average needs a step: the compile step alone is one.
+        (is_excluded & ~is_excluded.all()).alias("excluded"),
+    )
+    return Windows(frame.cast(WINDOWS), int(main), whole_trace=False)  # type: ignore[arg-type]
+
+
+def _whole_trace(trace: Trace, bars: HostBars) -> Windows | None:
+    main = trace.tracks.filter(pl.col("role") == PYTHON_MAIN)["track"]
+    own = bars.frame.filter(pl.col("track").is_in(main.implode()))
+    if own.is_empty():
+        return None
+    frame = own.select(
+        pl.lit(None, pl.Int64).alias("step"),
+        pl.col("start_ns").min(),
+        (pl.col("start_ns") + pl.col("duration_ns")).max().alias("end_ns"),
+        pl.lit(value=False).alias("excluded"),
+    )
+    return Windows(frame.head(1).cast(WINDOWS), int(main[0]), whole_trace=True)  # type: ignore[arg-type]

@@ -1,0 +1,398 @@
+"""A tree as a table: rows that open and close, siblings in any order, the way to what a filter finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from analysis.report.columns import TEXT_KINDS
+from analysis.units import count_text
+from widgets.frame_table import HEADER_LINES, FrameTable, Sort
+from widgets.phase_marks import PHASE_PARTS, phase_mark
+from widgets.row_painter import Lead, Mark
+
+if TYPE_CHECKING:
+    import polars as pl
+    from textual import events
+    from textual.strip import Strip
+
+    from widgets.frame_view import FrameView
+    from widgets.row_painter import Leads
+    from widgets.tree_rows import TreeLines, TreeRows
+
+OPEN_MARK = "▾ "
+CLOSED_MARK = "▸ "
+STAR = " ★"
+
+MOST_OPENED = 2_000
+"""Lines that opening everything below a node shows at most."""
+FIRST_LINES = 12
+"""Lines in view at first, about."""
+
+_SORTS = ("total_ns", "self_ns", "calls", "max_ns", "notable_max_ns")
+_SORTED_BY = {"notable_max_ns": "max_ns"}
+"""Columns that show some of the values of another one, by which they sort."""
+_STEP = 2
+"""Cells that one level is indented by."""
+_COUNTED_DEPTH = 8
+"""Levels that the wish for width takes into account."""
+_NAME = "name"
+
+
+class TreeTable(FrameTable):
+    """A table over a tree (columns of ``analysis.phases.results.TREE``), whose frame holds the lines in view.
+
+    What is open and which node is selected stay when the order, the filter or the whole tree changes; in
+    another tree nodes are found again by the names on the way to them.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *PHASE_PARTS.values(),
+        "tree-table--guide",
+        "tree-table--star",
+        "tree-table--more",
+    }
+    """Letters of the phases, indentation with the marks of open and closed, ★, lines of what is left out."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "close_branch", "Close, or go to the parent", id="table.left", show=False),
+        Binding("right,l", "open_branch", "Open, or go to the first child", id="table.right", show=False),
+        Binding("space", "toggle_branch", "Open or close", id="table.toggle", show=False),
+        Binding("asterisk", "open_branches", "Open everything below", id="table.open_below", show=False),
+        Binding("less_than_sign", "move_column(-1)", "Column before", id="table.column_left", show=False),
+        Binding("greater_than_sign", "move_column(1)", "Next column", id="table.column_right", show=False),
+    ]
+
+    _rows: TreeRows | None = None
+    _lines: TreeLines | None = None
+
+    # What the owner does and asks.
+
+    @property
+    def rows(self) -> TreeRows | None:
+        """The tree, and what of it is open."""
+        return self._rows
+
+    @property
+    def row_count(self) -> int:
+        """All nodes of the tree."""
+        return 0 if self._rows is None else len(self._rows)
+
+    @property
+    def found(self) -> tuple[int, int]:
+        """How many nodes the filter finds, of how many."""
+        return (0, 0) if self._rows is None else (self._rows.match_count, len(self._rows))
+
+    @property
+    def selected_node(self) -> int | None:
+        """The node under the cursor, by its row in the tree's frame; None on a line of nodes left out."""
+        line = self._line(self.cursor_row)
+        return None if line is None or line[1] else line[0]
+
+    def set_frame(self, frame: pl.DataFrame, *, keep_cursor: bool = True) -> None:
+        """Show another tree; what is open, order, filter and the selected node stay where they are found."""
+        # polars takes 0.3 s to import and must not delay the first paint.
+        from widgets.tree_rows import TreeRows  # noqa: PLC0415
+        from widgets.tree_twins import carry_over  # noqa: PLC0415
+
+        old, tree = self._rows, TreeRows(frame)
+        node = carry_over(old, tree, self._selected_or_parent()) if old is not None and keep_cursor else None
+        if node is None and len(tree):
+            tree.open_first(FIRST_LINES)
+            node = 0
+        self._rows = tree
+        self._shown = tuple(column for column in self._columns if column.key in frame.columns)
+        self._order_tree()
+        tree.set_filter(self.filter)
+        self._measure()
+        self.cursor_column = self.validate_cursor_column(self.cursor_column)
+        self._place_columns()
+        self._highlighted = None
+        self._show_node(node)
+
+    def next_match(self) -> None:
+        """Go to the next node with the text of the filter, or of the last one, opening the way to it."""
+        self._go_to_match(1)
+
+    def toggle_branch(self) -> None:
+        """Open the selected node, or close it."""
+        line = self._line(self.cursor_row)
+        if self._rows is None or line is None:
+            return
+        if line[1] or self._rows.can_open(line[0]):
+            self._open(*line)
+        elif self._rows.is_open(line[0]):
+            self._close(line[0])
+
+    def open_branches(self) -> None:
+        """Open everything below the selected node, as far as it is not too much to look through."""
+        node = self.selected_node
+        if self._rows is not None and node is not None and self._rows.children[node]:
+            self._rows.open_below(node, MOST_OPENED)
+            self._show_node(node)
+
+    def cycle_sort(self) -> None:
+        """The next order of siblings: that of the tree, by total, self, calls, the longest call."""
+        keys = {column.key for column in self._shown}
+        orders = [None, *(Sort(key, descending=True) for key in _SORTS if key in keys)]
+        place = orders.index(self.sort) if self.sort in orders else 0
+        self.sort = orders[(place + 1) % len(orders)]
+
+    def can_toggle(self) -> bool:
+        """Whether the selected line opens or closes."""
+        line = self._line(self.cursor_row)
+        if self._rows is None or line is None:
+            return False
+        return line[1] > 0 or bool(self._rows.children[line[0]])
+
+    # State.
+
+    def watch_sort(self, sort: Sort | None) -> None:
+        """Reorder siblings, with the selected node kept."""
+        if self._rows is not None:
+            node = self._selected_or_parent()
+            self._order_tree()
+            self._show_node(node)
+
+    def watch_filter(self, text: str) -> None:
+        """Show the way to what is found, with the selected node kept if it is on it."""
+        self._last_search = text or self._last_search
+        if self._rows is None:
+            return
+        node = self._selected_or_parent()
+        self._rows.set_filter(text)
+        if text and (node is None or not self._rows.is_kept(node)):
+            node = self._rows.next_match(text, None, 1)
+        if not text and node is not None:
+            self._rows.reveal(node)
+        self._show_node(node)
+
+    # Keys and mouse.
+
+    def action_open_branch(self) -> None:
+        """Open the selected node; go to its first child if it is open."""
+        line = self._line(self.cursor_row)
+        if self._rows is None or line is None:
+            return
+        if line[1] or self._rows.can_open(line[0]):
+            self._open(*line)
+        elif self._rows.is_open(line[0]):
+            self.cursor_row += 1
+
+    def action_close_branch(self) -> None:
+        """Close the selected node; go to its parent if it is closed."""
+        line = self._line(self.cursor_row)
+        if self._rows is None or line is None:
+            return
+        node, left_out = line
+        if not left_out and self._rows.is_open(node):
+            self._close(node)
+            return
+        parent = node if left_out else int(self._rows.parent[node])
+        if parent >= 0:
+            self._show_node(parent)
+
+    action_toggle_branch = toggle_branch
+    action_open_branches = open_branches
+    action_cycle_sort = cycle_sort
+    action_next_match = next_match
+
+    def action_select(self) -> None:
+        """Ask to open the selected node; a line of nodes left out shows more of them."""
+        line = self._line(self.cursor_row)
+        if line is not None and line[1]:
+            self._open(*line)
+        else:
+            super().action_select()
+
+    def on_click(self, event: events.Click) -> None:
+        """Open or close where the mark was clicked; otherwise as in any table."""
+        place = event.get_content_offset(self)
+        if place is not None and place.y >= HEADER_LINES and event.chain == 1:
+            position = place.y - HEADER_LINES + self.scroll_offset.y
+            if self._is_mark(position, place.x):
+                event.prevent_default()
+                self.cursor_row = position
+                self.toggle_branch()
+
+    def _open(self, node: int, left_out: int) -> None:
+        """Open a node, or show more of its children, and bring what came into view on screen."""
+        tree = self._rows
+        if tree is None:
+            return
+        if left_out:
+            position = self.cursor_row
+            tree.show_more(node)
+            self._show_lines()
+            self._put_cursor(position)
+            return
+        tree.open(node)
+        before = self.match_count
+        self._show_node(node)
+        rows = self._visible_rows
+        last = self.cursor_row + min(self.match_count - before, rows - 1)
+        if last >= self.scroll_offset.y + rows:
+            self.scroll_to(y=last - rows + 1, animate=False)
+
+    def _close(self, node: int) -> None:
+        if self._rows is not None:
+            self._rows.close(node)
+            self._show_node(node)
+
+    # Drawing.
+
+    def render_line(self, y: int) -> Strip:
+        """The header, a node, or the line that tells how many nodes are left out."""
+        position = y - HEADER_LINES + self.scroll_offset.y
+        line = self._line(position) if y >= HEADER_LINES else None
+        if line is None or not line[1] or self._rows is None:
+            return super().render_line(y)
+        places = self._window.places
+        width = places[0].width if places else self._room.width
+        depth = int(self._rows.depth[line[0]]) + 1
+        lead = indentation(depth, width) + " " * len(CLOSED_MARK)
+        text = lead + self._more_text(line[1])
+        cursor = position == self.cursor_row
+        return self._painter.note(text, "tree-table--more", self._room.width, cursor=cursor)
+
+    def leads(self, position: int) -> dict[str, Leads]:
+        """Indentation, the mark of open or closed and the phase's letter before the name, ★ after it."""
+        line, tree = self._line(position), self._rows
+        if line is None or tree is None or self._view is None:
+            return {}
+        node, depth = line[0], int(tree.depth[line[0]])
+        mark = OPEN_MARK if tree.is_open(node) else CLOSED_MARK if tree.children[node] else "  "
+        phase = self._value("phase", node)
+        letter = () if phase is None and tree.parent[node] < 0 else (phase_mark(phase),)
+        after = (Mark(STAR, "tree-table--star"),) if self._value("star", node) is not None else ()
+
+        def lead(width: int) -> Lead:
+            return Lead((Mark(indentation(depth, width) + mark, "tree-table--guide"), *letter), after)
+
+        return {_NAME: lead}
+
+    def lead_cells(self, key: str) -> int:
+        """Indentation and marks, of the levels that are often opened."""
+        if key != _NAME or self._rows is None or not len(self._rows):
+            return 0
+        deepest = min(int(self._rows.depth.max()), _COUNTED_DEPTH)
+        return deepest * _STEP + len(OPEN_MARK) + 2 + len(STAR)
+
+    # Inside.
+
+    def _value(self, key: str, node: int) -> Any:
+        nodes = None if self._rows is None else self._rows.nodes
+        return None if nodes is None or key not in nodes.columns else nodes[key][node]
+
+    def _line(self, position: int) -> tuple[int, int] | None:
+        """Node and number of children left out of a line: see :class:`TreeLines`."""
+        lines = self._lines
+        if lines is None or not 0 <= position < len(lines.node):
+            return None
+        return int(lines.node[position]), int(lines.left_out[position])
+
+    def _selected_or_parent(self) -> int | None:
+        line = self._line(self.cursor_row)
+        return None if line is None else line[0]
+
+    def _is_mark(self, position: int, x: int) -> bool:
+        line = self._line(position)
+        places = self._window.places
+        if line is None or self._rows is None or not places:
+            return False
+        if line[1]:
+            return True
+        start = places[0].x + len(indentation(int(self._rows.depth[line[0]]), places[0].width))
+        return bool(self._rows.children[line[0]]) and start <= x < start + len(OPEN_MARK)
+
+    def _order_tree(self) -> None:
+        if self._rows is None:
+            return
+        key = None if self.sort is None else _SORTED_BY.get(self.sort.key, self.sort.key)
+        self._rows.sort_by(key if key in self._rows.nodes.columns else None)
+
+    def _measure(self) -> None:
+        """Widths come from the whole tree, so that nothing moves when rows open."""
+        if self._rows is not None:
+            self._painter.measure(self._frame_view(self._rows.nodes), self._shown, self._messages)
+
+    def _frame_view(self, frame: pl.DataFrame) -> FrameView:
+        from widgets.frame_view import FrameView  # noqa: PLC0415  # see set_frame
+
+        text = {column.key: self._wording(column) for column in self._shown if column.kind in TEXT_KINDS}
+        return FrameView(frame, [column.key for column in self._shown], text)
+
+    def _more_text(self, count: int) -> str:
+        return self._messages.text("tree.more", {"count": count_text(count)})
+
+    def _show_lines(self) -> None:
+        """Bring the table's frame up to date with the tree."""
+        from widgets.tree_lines import line_frame  # noqa: PLC0415  # see set_frame
+
+        if self._rows is None:
+            return
+        self._lines = self._rows.lines()
+        self._view = self._frame_view(line_frame(self._rows.nodes, self._lines, self._more_text))
+        self._update_virtual_size()
+        self.refresh()
+        self.post_message(self.ViewChanged(self, self.match_count, self.row_count))
+
+    def _show_node(self, node: int | None) -> None:
+        """After the lines changed: put the cursor on a node, or on what hides it."""
+        self._show_lines()
+        position = None
+        while node is not None and node >= 0 and self._rows is not None and position is None:
+            position = self._position(node)
+            node = int(self._rows.parent[node])
+        self._put_cursor(position or 0)
+
+    def _put_cursor(self, position: int) -> None:
+        self.cursor_row = position
+        self._scroll_to_cursor()
+        self._announce()
+
+    def _position(self, node: int) -> int | None:
+        if self._lines is None:
+            return None
+        found = ((self._lines.node == node) & (self._lines.left_out == 0)).nonzero()[0]
+        return int(found[0]) if len(found) else None
+
+    def _announce(self) -> None:
+        """Tell the owner about the selected line, unless it knows."""
+        line = self._line(self.cursor_row)
+        key = None if line is None else -2 - line[0] if line[1] else line[0]
+        if key is None or key != self._highlighted:
+            self._highlighted = key
+            self.post_message(self.RowHighlighted(self, self.highlighted_row))
+
+    def _go_to_match(self, step: int) -> None:
+        text = self.filter or self._last_search
+        if self._rows is not None and text:
+            node = self._rows.next_match(text, self._selected_or_parent(), step)
+            if node is not None:
+                self._rows.reveal(node)
+                self._show_node(node)
+
+    def _reload(self) -> None:
+        """Other columns or words: draw the same lines anew."""
+        if self._rows is None:
+            return
+        self._shown = tuple(column for column in self._columns if column.key in self._rows.nodes.columns)
+        self._measure()
+        self._place_columns()
+        self._highlighted = None
+        position = self.cursor_row
+        self._show_lines()
+        self._put_cursor(position)
+
+
+def indentation(depth: int, width: int) -> str:
+    """Blanks before a node in a column of so many cells: at most a third of it.
+
+    Deeper levels all stand there and tell their depth as a number.
+    """
+    most = width // 3
+    if depth * _STEP <= most:
+        return " " * (depth * _STEP)
+    return f"⋯{depth} ".rjust(most)
