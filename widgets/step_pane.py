@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
 from rich.text import Text
 from textual import on
 from textual.widgets import Static
 
 from analysis.datafile import load_toml
 from analysis.notes import Missing
-from analysis.phases.model import UNCLASSIFIED
 from analysis.phases.representative import representative_step
+from analysis.phases.tables import step_head
 from analysis.units import count_text, percent_text, time_text
 from widgets.frame_line import Part, PartLine
 from widgets.list_pane import ListPane
@@ -90,12 +89,15 @@ class StepPane(ListPane):
             self.query_one("#step").display = False
             self.query_one("#remarks", Static).update(safe_text(f" {missing_text(phases, self.messages)}"))
             return
-        step_ns, share = _numbers(phases, self._step)
+        head = step_head(phases.times, self._step)
         parts = [Part("", self._step_words(phases))]
         if len(self.places) > 1:
             parts += [Part("previous_step", "◂"), Part("next_step", "▸")]
-        parts.append(Part("", f" {time_text(step_ns)}"))
-        unclassified = {"share": percent_text(share)}
+        parts.append(Part("", f" {time_text(head.step_ns)}"))
+        unclassified = {
+            "share": percent_text(head.unclassified_share),
+            "sync": time_text(head.device_sync_ns),
+        }
         parts.append(Part("", f" {self.messages.text('steps.unclassified', unclassified)}"))
         self.query_one("#step", PartLine).show(parts)
         remarks = self._remarks(phases)
@@ -220,12 +222,3 @@ class StepPane(ListPane):
         table = self.table()
         if table is not None:
             table.action_move_column(1)
-
-
-def _numbers(phases: Phases, step: int | None) -> tuple[int, float | None]:
-    """Time of a step, or of the mean, and the share of it without a phase."""
-    times = phases.times
-    if step is None:
-        return times.mean_remainder["step_ns"], times.mean.filter(pl.col("phase") == UNCLASSIFIED)["share"][0]
-    of_step = times.by_step.filter(pl.col("step") == step, pl.col("phase") == UNCLASSIFIED)
-    return int(times.steps.filter(pl.col("step") == step)["step_ns"][0]), of_step["share"][0]

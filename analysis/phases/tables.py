@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from analysis.phases.model import EMBEDDING_UPDATE, PHASES, ROWS
+from analysis.phases.model import EMBEDDING_UPDATE, PHASES, ROWS, UNCLASSIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,6 +87,26 @@ def step_rows(times: PhaseTimes) -> pl.DataFrame:
     for part in parts:
         wide = wide.join(part, on="step", how="left", nulls_equal=True, maintain_order="left")
     return wide.select(*STEP_ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class StepHead:
+    """What a step, or the mean of them, takes and leaves unclassified."""
+
+    step_ns: int
+    unclassified_share: float | None
+    device_sync_ns: int
+    """Of the unclassified time that in which the main thread waits for the device."""
+
+
+def step_head(times: PhaseTimes, step: int | None) -> StepHead:
+    """The head of the phase table of one step; None is the mean, or the whole trace."""
+    of_step = times.mean if step is None else times.by_step.filter(pl.col("step") == step)
+    share = of_step.filter(pl.col("phase") == UNCLASSIFIED)["share"][0]
+    parts = times.mean_remainder
+    if step is not None:
+        parts = times.steps.filter(pl.col("step") == step).row(0, named=True)
+    return StepHead(parts["step_ns"], share, parts["device_sync_ns"])
 
 
 def pair_rows(pairs: Iterable[Pair]) -> pl.DataFrame:
