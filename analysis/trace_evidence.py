@@ -33,7 +33,8 @@ class TiedKernels:
 def host_names(trace: Trace) -> pl.DataFrame:
     """Framework operators and user ranges on threads of the program: name (String), count; by name.
 
-    Frames of the Python stack are none: a file or function may be called anything.
+    Marks of steps are none: they are there whatever the program does. Neither are frames of the Python stack:
+    a file or function may be called anything.
     """
     cats = pl.Series(_rules()["host_cats"], dtype=pl.String)
     return (
@@ -41,7 +42,7 @@ def host_names(trace: Trace) -> pl.DataFrame:
         .group_by("name", "cat")
         .agg(pl.len().cast(pl.Int64).alias("count"))
         .with_columns(pl.col("name", "cat").cast(pl.String))
-        .filter(pl.col("cat").is_in(cats.implode()))
+        .filter(pl.col("cat").is_in(cats.implode()), ~pl.col("name").str.starts_with(_step_prefix()))
         .group_by("name")
         .agg(pl.col("count").sum())
         .drop_nulls("name")
@@ -103,6 +104,11 @@ def tied_kernels(trace: Trace, launches: pl.DataFrame) -> TiedKernels:
         operators=tied.height,
         shared=int(hosts.filter(~own)["kernels"].sum()),
     )
+
+
+def _step_prefix() -> str:
+    prefix: str = load_toml("analysis", "metrics.toml")["profiler_step"]["prefix"]
+    return prefix
 
 
 def _rules() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from analysis.options import Options
 from recui.app import ExplorerApp
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
     from textual.pilot import Pilot
@@ -72,3 +72,13 @@ def screen_text(pilot: Pilot[str]) -> str:
     return "\n".join(
         "".join(segment.text for segment in strip).rstrip() for strip in screen._compositor.render_strips()
     )
+
+
+def after(*keys: str) -> Callable[[Pilot[str]], Awaitable[None]]:
+    """Wait for the profile, then press keys: what a picture is taken after."""
+
+    async def run(pilot: Pilot[str]) -> None:
+        await loaded(pilot)
+        await press(pilot, *keys)
+
+    return run

@@ -117,13 +117,9 @@ class TreeTable(FrameTable):
 
     def toggle_branch(self) -> None:
         """Open the selected node, or close it."""
-        line = self._line(self.cursor_row)
-        if self._rows is None or line is None:
-            return
-        if line[1] or self._rows.can_open(line[0]):
-            self._open(*line)
-        elif self._rows.is_open(line[0]):
-            self._close(line[0])
+        opened = self._open_selected()
+        if opened is not None:
+            self._close(opened)
 
     def open_branches(self) -> None:
         """Open everything below the selected node, as far as it is not too much to look through."""
@@ -172,13 +168,18 @@ class TreeTable(FrameTable):
 
     def action_open_branch(self) -> None:
         """Open the selected node; go to its first child if it is open."""
+        if self._open_selected() is not None:
+            self.cursor_row += 1
+
+    def _open_selected(self) -> int | None:
+        """Open the selected node where it is closed; the node where it is open already."""
         line = self._line(self.cursor_row)
         if self._rows is None or line is None:
-            return
+            return None
         if line[1] or self._rows.can_open(line[0]):
             self._open(*line)
-        elif self._rows.is_open(line[0]):
-            self.cursor_row += 1
+            return None
+        return line[0] if self._rows.is_open(line[0]) else None
 
     def action_close_branch(self) -> None:
         """Close the selected node; go to its parent if it is closed."""

@@ -36,7 +36,8 @@ def index_depths(classified: Classified, windows: Windows) -> IndexDepths:
     depth = max over the bars of the stage of (its index - the index in training at that time), that is the
     first one in training from then on in the same window, else the last one before. Where no name of
     training has an index, the stage with the smallest one takes its place, and the difference is a lower
-    bound. Without steps, training is looked for from then on only, which is a lower bound as well.
+    bound. Without steps, training is looked for from then on only, which is a lower bound as well. A lead
+    above the limit of prefetch.toml is none: such numbers do not count batches.
 
     Args:
         classified: The bars.
@@ -50,7 +51,8 @@ def index_depths(classified: Classified, windows: Windows) -> IndexDepths:
     base = _hindmost(staged) if training.is_empty() else None
     reference = training if base is None else staged.filter(pl.col("stage") == base)
     leads = staged.with_columns(_leads(staged, reference, whole_trace=windows.whole_trace))
-    known = leads.drop_nulls("lead").filter(pl.col("lead") >= (0 if base is None else 1))
+    most = load_toml("analysis.phases", "prefetch.toml")["lead"]["most"]
+    known = leads.drop_nulls("lead").filter(pl.col("lead").is_between(0 if base is None else 1, most))
     depths = dict(_depths(known, base, whole_trace=windows.whole_trace))
     return IndexDepths(depths, frozenset(known.filter(pl.col("lead") > 0)["pattern"].unique()))
 

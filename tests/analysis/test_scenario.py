@@ -203,6 +203,11 @@ def test_events_of_the_device_are_no_backward_events():
     assert scenario(of_type("MatMul"), trace=trace).scenario == "inference"
 
 
+def test_marks_of_steps_alone_say_nothing_of_inference():
+    trace = timeline(bar("ProfilerStep#1", MAIN, 0, 1, "cpu_op"))
+    assert scenario(producer="kineto", trace=trace).scenario == "unknown"
+
+
 def test_arrows_from_forward_to_backward_tell_of_training_whatever_the_names():
     autograd = ("Python", "Thread 131")
     trace = timeline(

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from analysis.demo import write_sample
-from tests.explorer import NARROW, WIDE, explorer_app, loaded, press
+from tests.explorer import NARROW, WIDE, after, explorer_app
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from pathlib import Path
 
-    from textual.pilot import Pilot
 
 pytestmark = pytest.mark.looks
 
@@ -25,16 +24,6 @@ PANES = {"overview": "1", "operators": "2", "host": "3"}
 def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("samples")
     return {kind: write_sample(kind, folder).path for kind in ("training", "inference")}
-
-
-def after(*keys: str) -> Callable[[Pilot[str]], Awaitable[None]]:
-    """Wait for the profile, then press keys; what the clock gives is not in these pictures."""
-
-    async def run(pilot: Pilot[str]) -> None:
-        await loaded(pilot)
-        await press(pilot, *keys)
-
-    return run
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.explorer import NARROW, WIDE, explorer_app, loaded, press
+from tests.explorer import NARROW, WIDE, after, explorer_app
 from tests.generators import gen_recsys_trace as generator
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from textual.pilot import Pilot
 
 pytestmark = pytest.mark.looks
 
@@ -35,16 +33,6 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     generator.main(["--out", str(folder), "--flavour", "torchrec", "--steps", "3"])
     return folder
-
-
-def after(*keys: str) -> Callable[[Pilot[str]], Awaitable[None]]:
-    """Wait for the profile, then press keys."""
-
-    async def run(pilot: Pilot[str]) -> None:
-        await loaded(pilot)
-        await press(pilot, *keys)
-
-    return run
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

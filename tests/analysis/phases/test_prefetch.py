@@ -623,3 +623,10 @@ def test_at_most_five_names_stand_for_a_depth() -> None:
         "[lookup]_[b]_[row_wise]",
         "[lookup]_[c]_[row_wise]",
     )
+
+
+def test_numbers_far_apart_count_no_batches() -> None:
+    near = steps(["## copy_batch_to_gpu 1004 ##", "## forward 4 ##"])
+    far = steps(["## copy_batch_to_gpu 1005 ##", "## forward 4 ##"])
+    assert told(prefetch_of(*near), "data") == (1000, False, "index")
+    assert told(prefetch_of(*far), "data")[0] is None
