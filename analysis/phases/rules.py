@@ -233,7 +233,7 @@ def _rule(entry: Mapping[str, Any], *, user: bool) -> Rule:
 def _user_rules(path: Path, builtin: Mapping[str, Rule]) -> list[Rule]:
     """The rules of the user's file, in its order."""
     try:
-        content = parse_toml(path.read_text(encoding="utf-8"))
+        content = parse_toml(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
     except ValueError as error:

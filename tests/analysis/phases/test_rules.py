@@ -555,6 +555,11 @@ def test_user_adds_a_name(tmp_path: Path) -> None:
     assert (rule.source, rule.user) == ("mine.toml", True)
 
 
+def test_a_file_from_an_editor_that_marks_its_encoding_is_read(tmp_path: Path) -> None:
+    text = "\ufeff[[rules]]\r\nid = 'mine'\r\npattern = '^tick$'\r\nphase = 'forward'\r\n"
+    assert user(tmp_path, text).entries[0].id == "mine"
+
+
 def test_user_adds_a_word(tmp_path: Path) -> None:
     rules = user(
         tmp_path,
