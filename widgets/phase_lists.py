@@ -127,16 +127,16 @@ class PhaseLists:
     def waits(self, step: int | None) -> Level:
         """What the main thread stands still for, device syncs after the waits."""
         waits = self._phases.waits
-        if step is None:
-            own = waits.by_name
-        else:
-            of_step = waits.by_step.filter(pl.col("step") == step)
-            own = of_step.select(pl.exclude("step", "excluded"), per_step_ns="total_ns")
+        own, syncs = waits.by_name, waits.device_syncs
+        if step is not None:
+            own, syncs = (
+                table.filter(pl.col("step") == step).select(
+                    pl.exclude("step", "excluded"), per_step_ns="total_ns", max_ns=pl.lit(None, pl.Int64)
+                )
+                for table in (waits.by_step, waits.syncs_by_step)
+            )
         frame = pl.concat(
-            [
-                own.with_columns(blocking=pl.lit("wait")),
-                waits.device_syncs.with_columns(blocking=pl.lit("sync" if step is None else "sync_mean")),
-            ],
+            [own.with_columns(blocking=pl.lit("wait")), syncs.with_columns(blocking=pl.lit("sync"))],
             how="diagonal",
         )
         return Level(

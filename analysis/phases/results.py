@@ -110,6 +110,8 @@ class Waits:
     device_syncs: pl.DataFrame
     """Main thread blocked until the device is done, by name of the outermost call and phase: columns of
     ``by_name`` (producer null)."""
+    syncs_by_step: pl.DataFrame
+    """The same per step, every step: columns of ``by_step``; by step, then total descending, name, phase."""
 
 
 @dataclass(frozen=True, slots=True)

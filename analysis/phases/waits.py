@@ -45,14 +45,15 @@ def find_waits(classified: Classified, windows: Windows, trace: Trace) -> Waits:
         [_outermost(classified.sync, classified, windows), _calls(classified, windows, trace)],
         how="diagonal",
     )
-    syncs = _over_windows(_per_window(blocked, "name", "phase"), windows, "name", "phase")
+    unseen = pl.lit(None, pl.String).alias("producer")
+    syncs_per_window = _per_window(blocked, "name", "phase").with_columns(unseen)
+    syncs = _over_windows(syncs_per_window, windows, "name", "phase").with_columns(unseen)
     return Waits(
         by_name=_ordered(by_name),
-        by_step=by_step.sort("window", "total_ns", "name", descending=[False, True, False])
-        .select(*WAITS_BY_STEP)
-        .cast(WAITS_BY_STEP),  # type: ignore[arg-type]
+        by_step=_by_step(by_step),
         per_step_ns=_per_step(per_window, windows),
-        device_syncs=_ordered(syncs.with_columns(producer=pl.lit(None, pl.String))),
+        device_syncs=_ordered(syncs),
+        syncs_by_step=_by_step(syncs_per_window),
     )
 
 
@@ -193,6 +194,12 @@ def _per_step(per_window: pl.DataFrame, windows: Windows) -> dict[int | None, in
     """Time of all waits of every window by its step."""
     totals = dict(per_window.group_by("window").agg(pl.col("total_ns").sum()).iter_rows())
     return {step: totals.get(window, 0) for window, step in enumerate(windows.frame["step"])}
+
+
+def _by_step(table: pl.DataFrame) -> pl.DataFrame:
+    keys = ["window", "total_ns", "name", "phase"]
+    ordered = table.sort(keys, descending=[False, True, False, False], nulls_last=True)
+    return ordered.select(*WAITS_BY_STEP).cast(WAITS_BY_STEP)  # type: ignore[arg-type]
 
 
 def _ordered(table: pl.DataFrame) -> pl.DataFrame:

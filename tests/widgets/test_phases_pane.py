@@ -309,6 +309,20 @@ async def test_waits_are_those_of_the_step_in_view() -> None:
         assert (row["name"], row["per_step_ns"]) == (longest["name"], longest["total_ns"])
 
 
+async def test_device_syncs_are_those_of_the_step_in_view() -> None:
+    wanted = phases().waits.syncs_by_step.filter(pl.col("step") == 21).row(0, named=True)
+    async with shown(pane(), simulated(), size=WIDE) as (phases_pane, pilot):
+        await do(pilot, phases_pane, *["next_view"] * 3, "next_step", "next_step")
+        table = table_of(phases_pane)
+        table.cursor_row = phases().waits.by_step.filter(pl.col("step") == 21).height
+        row = table.highlighted_row or {}
+        assert (row["blocking"], row["name"], row["per_step_ns"]) == (
+            "sync",
+            wanted["name"],
+            wanted["total_ns"],
+        )
+
+
 async def test_asynchrony_lists_pairs_prefetching_and_the_depth_of_stages() -> None:
     async with shown(pane(), simulated(), size=WIDE) as (phases_pane, pilot):
         await do(pilot, phases_pane, *["next_view"] * 4)

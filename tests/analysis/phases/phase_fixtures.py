@@ -129,6 +129,10 @@ def waits(name: str = "future.result") -> Waits:
         ),
         per_step_ns={10: 0, 11: 100_000, 12: 105_000},
         device_syncs=rows(WAITS, sync | synced),
+        syncs_by_step=rows(
+            WAITS_BY_STEP,
+            *(sync | of_step | {"step": s, "count": 2, "total_ns": 90_000, "share": 0.09} for s in (11, 12)),
+        ),
     )
 
 

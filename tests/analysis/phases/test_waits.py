@@ -262,3 +262,20 @@ def test_a_call_below_the_framework_that_synchronises_is_told_unless_a_sync_hold
         (call, None, 1, 30_000),
     ]
     assert waits.device_syncs["total_ns"].sum() == found.times.mean_remainder["sync_anywhere_ns"]
+
+
+def test_device_syncs_of_each_step_are_told_apart() -> None:
+    found = case(
+        step(7, 0, 1000),
+        op("aten::item", 100, 40),
+        op("aten::item", 200, 20),
+        step(8, 1000, 1000),
+        op("## forward 8 ##", 1100, 500),
+        op("aten::item", 1200, 100),
+    )
+    waits = find_waits(found.classified, found.windows, found.trace)
+    assert rows(waits.syncs_by_step, "step", "name", "phase", "count", "total_ns", "flagged") == [
+        (7, "aten::item", None, 2, 60_000, True),
+        (8, "aten::item", "forward", 1, 100_000, True),
+    ]
+    assert waits.device_syncs["total_ns"].sum() == waits.syncs_by_step["total_ns"].sum()
