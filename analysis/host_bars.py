@@ -63,6 +63,7 @@ def _operator_bars(trace: Trace) -> pl.DataFrame:
         )
         .filter(~pl.col("name").is_in(plumbing.implode()).fill_null(value=False))
         .join(threads.lazy(), on="track", maintain_order="left")
+        .with_columns(pl.col("name").fill_null(pl.lit(rule["without_name"], pl.Categorical())))
         .select("event", "track", "role", "thread", "name", "start_ns", "duration_ns", "input_dims")
         .collect()
     )

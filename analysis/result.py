@@ -321,12 +321,13 @@ class Analysis:
 
     # --------------------------------------------------------- computing
 
-    def _once(self, name: str, compute: Callable[[], T]) -> T:
+    def _once(self, name: str, compute: Callable[[], T], *, stoppable: bool = True) -> T:
         if name in self._results:  # no waiting for another thread that computes something else
             return self._results[name]  # type: ignore[return-value]
         with self._lock:
             if name not in self._results:
-                self._reading.check()
+                if stoppable:
+                    self._reading.check()
                 self._results[name] = compute()
             return self._results[name]  # type: ignore[return-value]
 
@@ -426,7 +427,12 @@ class Analysis:
         if name == "call_tree" and step is None:
             step = representative_step(phases)
         verdicts = {phase: pair.verdict for pair in phases.pairs for phase in pair.phases}
-        return self._once(f"{name} {step}", lambda: build(phases.classified, phases.windows, step, verdicts))
+        # Who asks for a tree looks at phases that are there; a load that was stopped since does not matter.
+        return self._once(
+            f"{name} {step}",
+            lambda: build(phases.classified, phases.windows, step, verdicts),
+            stoppable=False,
+        )
 
     def _trace_notes(self) -> tuple[Note, ...]:
         trace, operators = self.trace, self.host_operators

@@ -77,7 +77,12 @@ def main() -> NoReturn:
 
 
 def _leave(number: int, frame: object) -> NoReturn:
-    """End in good order when the connection is gone or a job is stopped: temporary files go too."""
+    """End in good order when the connection is gone or a job is stopped: temporary files go too.
+
+    Textual's threads may hang on a terminal that is gone: what has not ended by then is ended by the alarm.
+    """
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(_SECONDS_TO_LEAVE)
     sys.exit(128 + number)
 
 
@@ -131,6 +136,7 @@ ProfileArgument = Annotated[
 ]
 _LARGEST = 2**31
 """No count that the user gives is larger."""
+_SECONDS_TO_LEAVE = 2
 _MOST_JOBS = 256
 """No machine has use for more processes on one file."""
 

@@ -94,20 +94,29 @@ def _kept(claim: Ints, bars: HostBars, rules: Rules) -> Ints:
 
 
 def _waits(claim: Ints, bars: HostBars, rules: Rules, windows: Windows) -> Flags:
-    """Whether each bar is a wait; one that is so only if it is long is compared with its step."""
+    """Whether each bar is a wait; those that are so only if long are judged name by name."""
     kinds = np.array([*(rule.wait for rule in rules.entries), "no"])[claim]
-    limits = _limits("waits")
-    lengths = windows.frame["end_ns"] - windows.frame["start_ns"]
-    numbers = windows.frame.select("step", step_ns=lengths)
-    step_ns = bars.frame.select("step").join(
-        numbers, on="step", how="left", nulls_equal=windows.whole_trace, maintain_order="left"
-    )["step_ns"]
-    duration = bars.frame["duration_ns"]
-    long = (duration > limits["ns_above"]) | (duration / step_ns > limits["share_above"]).fill_null(
-        value=False
-    )
-    waits: Flags = (kinds == "yes") | ((kinds == "if_long") & long.to_numpy())
+    doubtful = np.flatnonzero(kinds == "if_long")
+    waits: Flags = kinds == "yes"
+    waits[doubtful] = _long(bars.frame.select("name", "duration_ns", "step")[doubtful], windows)
     return waits
+
+
+def _long(calls: pl.DataFrame, windows: Windows) -> Flags:
+    """Whether the calls of each name take much of the steps together, or one of them takes very long.
+
+    One answer for all calls of a name: those of a short step alone would tell less than the thread waits.
+    """
+    limits = _limits("waits")
+    whole_ns = int((windows.frame["end_ns"] - windows.frame["start_ns"]).sum())
+    inside = pl.lit(value=True) if windows.whole_trace else pl.col("step").is_not_null()
+    sums = calls.select(
+        total=pl.col("duration_ns").filter(inside).sum().over("name"),
+        longest=pl.col("duration_ns").max().over("name"),
+    )
+    much = sums["total"].to_numpy() > limits["share_above"] * whole_ns
+    long: Flags = much | (sums["longest"].to_numpy() > limits["ns_above"])
+    return long
 
 
 def _codes(rules: Rules) -> Codes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from analysis.datafile import load_toml
 from analysis.trace.model import CANN
 from analysis.trace.nesting import nest
 
@@ -15,14 +16,19 @@ if TYPE_CHECKING:
 
 
 def device_calls(classified: Classified, windows: Windows, trace: Trace) -> pl.DataFrame:
-    """Synchronising calls of CANN on the thread of the main thread's number, the outermost of nested ones.
+    """Synchronising calls of the runtime made by the main thread, the outermost of nested ones.
+
+    CANN's lie on a thread of the same number in a process of their own, those that Kineto records on the main
+    thread itself.
 
     Returns:
         name (Categorical), start_ns, duration_ns, in the order of the file.
     """
     main = trace.tracks.filter(pl.col("track") == windows.main_track)["tid"]
     tracks = trace.tracks.filter((pl.col("role") == CANN) & pl.col("tid").is_in(main.implode()))["track"]
-    bars = trace.events.filter(pl.col("track").is_in(tracks.implode())).select(
+    cats = pl.Series(load_toml("analysis.phases", "rules.toml")["sync"]["runtime_cats"], dtype=pl.String)
+    of_runtime = (pl.col("track") == windows.main_track) & pl.col("cat").cast(pl.String).is_in(cats.implode())
+    bars = trace.events.filter(pl.col("track").is_in(tracks.implode()) | of_runtime).select(
         "track", "name", "start_ns", "duration_ns"
     )
     names = bars["name"].unique().drop_nulls()

@@ -48,6 +48,7 @@ def main_pieces(classified: Classified, windows: Windows, pieces: pl.DataFrame, 
         and ``dense_update_ns`` if the piece is backward, and ``sync_ns`` stand still for the device.
     """
     own = pieces.filter((pl.col("track") == windows.main_track) & (pl.col("window") >= 0))
+    own = _cut(own, Intervals.of_bars(device_calls(classified, windows, trace)))
     start, end = own["start_ns"].to_numpy(), own["end_ns"].to_numpy()
     ns, phase = end - start, own["phase"].to_numpy()
     syncing = own["syncing"].to_numpy()
@@ -55,7 +56,6 @@ def main_pieces(classified: Classified, windows: Windows, pieces: pl.DataFrame, 
     covered = _all(work).coverage(start, end)
     inferred = (phase < 0) & ~syncing & (covered > _least_covered() * ns)
     phase = np.where(inferred, PHASES.index(BACKWARD), phase)
-    calls = Intervals.of_bars(device_calls(classified, windows, trace))
     backward = phase == PHASES.index(BACKWARD)
     tables = work[PHASES.index(EMBEDDING_UPDATE)]
     dense = work[PHASES.index(DENSE_UPDATE)] - tables
@@ -67,8 +67,25 @@ def main_pieces(classified: Classified, windows: Windows, pieces: pl.DataFrame, 
         ns=pl.Series(ns),
         embedding_update_ns=pl.Series(np.where(backward, tables.coverage(start, end), 0)),
         dense_update_ns=pl.Series(np.where(backward, dense.coverage(start, end), 0)),
-        sync_ns=pl.Series(np.where(syncing, ns, calls.coverage(start, end))),
+        sync_ns=pl.Series(np.where(syncing, ns, 0)),
     ).cast(MAIN_PIECES)  # type: ignore[arg-type]
+
+
+def _cut(pieces: pl.DataFrame, calls: Intervals) -> pl.DataFrame:
+    """The pieces, cut where a call that blocks begins and ends; what lies inside one is ``syncing``."""
+    starts, ends = pieces["start_ns"].to_numpy(), pieces["end_ns"].to_numpy()
+    whole = Intervals(starts, ends)
+    parts = []
+    for part, blocked in ((whole - calls, False), (whole & calls, True)):
+        place = np.searchsorted(starts, part.starts, side="right") - 1
+        parts.append(
+            pieces[place].with_columns(
+                pl.Series("start_ns", part.starts),
+                pl.Series("end_ns", part.ends),
+                pl.col("syncing") | blocked,
+            )
+        )
+    return pl.concat(parts).sort("start_ns")
 
 
 def _autograd_work(classified: Classified, pieces: pl.DataFrame) -> list[Intervals]:

@@ -233,9 +233,15 @@ def _rule(entry: Mapping[str, Any], *, user: bool) -> Rule:
 def _user_rules(path: Path, builtin: Mapping[str, Rule]) -> list[Rule]:
     """The rules of the user's file, in its order."""
     try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path}: not a file")
+        if path.stat().st_size > _MOST_BYTES:
+            raise UsageError(f"{path}: larger than a file of rules may be ({_MOST_BYTES:,} bytes)")
         content = parse_toml(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: not TOML that can be read: nested too deeply") from error
     except ValueError as error:
         # Both what is not UTF-8 and what is not TOML.
         raise UsageError(f"{path}: not TOML: {error}") from error
@@ -259,6 +265,8 @@ _WORDS: Final = {"strength": STRENGTHS, "phase": ROWS, "wait": WAITS, "stage": (
 """Keys with one of a few values."""
 _TEXTS: Final = ("id", "pattern", "holds", "note", "source")
 _LISTS: Final = ("heads", "companions", "frameworks")
+_MOST_BYTES: Final = 256 * 1024
+"""Of a user's file: thousands of rules, which are tried on every name."""
 _FLAGS: Final = ("writes_table",)
 _KEYS: Final = (*_TEXTS, *_WORDS, *_LISTS, *_FLAGS)
 

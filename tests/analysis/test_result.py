@@ -24,7 +24,7 @@ from analysis.resources import Resources
 from analysis.result import Analysis
 from analysis.trace import cache
 from analysis.trace.model import FREE, Trace
-from tests.analysis.trace.builder import OVERLAP, bar, named
+from tests.analysis.trace.builder import OVERLAP, bar, named, training_events
 
 if TYPE_CHECKING:
     from analysis.progress import FileProgress
@@ -310,3 +310,13 @@ def test_a_profile_that_goes_away_after_it_was_read_keeps_its_results(tmp_path: 
     states = {entry.kind: entry.state for entry in analysis.files}
     assert (states["trace_view"], states["kernel_details"]) == ("read", "failed")
     assert analysis.damaged
+
+
+def test_a_tree_can_be_asked_for_after_the_load_was_stopped(tmp_path: Path) -> None:
+    (tmp_path / "trace_view.json").write_text(json.dumps(named(training_events())))
+    stop = False
+    analysis = analyse(tmp_path, cancelled=lambda: stop)
+    assert not isinstance(analysis.phases, Missing)
+    stop = True
+    assert not isinstance(analysis.call_tree(None), Missing)
+    assert not isinstance(analysis.aten_tree(None), Missing)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.phases.asynchrony import pair_verdicts
@@ -315,6 +315,7 @@ TASKS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(works(), TASKS)
 def test_ratios_are_those_of_counting_instant_by_instant(host: list[Work], device: list[Task]) -> None:
     pairs = verdicts(host, device)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.phases.model import PHASES, ROWS, UNCLASSIFIED, PhaseTimes
@@ -127,6 +127,31 @@ def test_a_call_below_the_framework_that_blocks_is_a_device_sync() -> None:
     }
 
 
+def test_a_blocking_call_in_a_silent_stretch_is_no_backward() -> None:
+    below = ("CANN", MAIN[1])
+    times = case(
+        step(1, 0, 1000),
+        op(NODE + "AddBackward0", 0, 900, AUTOGRAD),
+        bar("AscendCL@aclrtSynchronizeStream", below, 200, 300),
+    ).times
+    assert us(times, "main_thread_ns") == {"backward": 700, UNCLASSIFIED: 300}
+    assert us(times, "inferred_ns") == {"backward": 700}
+    assert parts(times)["device_sync_ns"] == parts(times)["sync_anywhere_ns"] == 300
+
+
+def test_a_blocking_call_that_kineto_records_on_the_main_thread_is_a_device_sync() -> None:
+    found = case(
+        step(1, 0, 1000),
+        op("## forward 1 ##", 0, 600),
+        bar("cudaStreamSynchronize", MAIN, 100, 300, "cuda_runtime"),
+        bar("cudaDeviceSynchronize", MAIN, 700, 100, "cuda_runtime"),
+        bar("synchronize", MAIN, 850, 100, "python_function"),
+    )
+    assert us(found.times, "main_thread_ns") == {"forward": 600, UNCLASSIFIED: 400}
+    assert parts(found.times)["device_sync_ns"] == 100
+    assert parts(found.times)["sync_anywhere_ns"] == 400
+
+
 def test_other_threads_stand_beside_the_step_and_their_waits_do_not_count() -> None:
     second = ("Python", "Thread 143")
     times = case(
@@ -219,6 +244,7 @@ def ranges(draw: st.DrawFn) -> list[dict[str, Any]]:
     return events
 
 
+@settings(deadline=None)
 @given(events=ranges(), borders=st.sets(st.integers(0, 3000), min_size=2, max_size=4))
 def test_rows_and_parts_sum_to_the_step(events: list[dict[str, Any]], borders: set[int]) -> None:
     marks = [step(at, start, end - start) for at, (start, end) in enumerate(pairwise(sorted(borders)))]

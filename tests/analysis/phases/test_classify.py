@@ -17,11 +17,13 @@ from analysis.phases.model import (
 )
 from tests.analysis.phases.hand_made import (
     WORKER,
+    case,
     classified,
     decided_by,
     op,
     phase_of,
     row_of,
+    step,
 )
 from tests.analysis.trace.builder import AUTOGRAD
 
@@ -160,6 +162,14 @@ def test_a_loader_of_several_processes_is_a_wait_above_a_twentieth_of_the_step(
     found = classified(op(name, 100, duration))
     assert found.wait[row_of(found, name)] == wait
     assert phase_of(found, name) == PREPROCESSING
+
+
+def test_all_calls_of_a_loader_count_or_none() -> None:
+    name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+    steps = [step(at, at * 1000, 1000) for at in range(1, 5)]
+    for durations, waits in (((60, 40, 60, 41), True), ((90, 30, 30, 50), False)):
+        loads = [op(name, at * 1000 + 10, us) for at, us in enumerate(durations, start=1)]
+        assert case(*steps, *loads).classified.wait.tolist() == [waits] * 4
 
 
 def test_device_syncs_are_known_by_their_names() -> None:

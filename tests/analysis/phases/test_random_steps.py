@@ -124,7 +124,7 @@ def bars_of(names: Sequence[str]) -> st.SearchStrategy[list[Range]]:
     return st.lists(one, max_size=9).map(lambda found: sorted(found, key=lambda bar: (bar.start, -bar.end)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(
     main=bars_of([*CLAIMS]),
     autograd=bars_of([*NODES]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -560,6 +561,21 @@ def test_a_file_from_an_editor_that_marks_its_encoding_is_read(tmp_path: Path) -
     assert user(tmp_path, text).entries[0].id == "mine"
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("x = " + "[" * 20_000, "nested too deeply"), ("#" * 300_000, "larger than a file of rules may be")],
+)
+def test_a_file_that_no_one_wrote_is_refused(text: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=told):
+        user(tmp_path, text)
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(UsageError, match="not a file"):
+        load_rules(tmp_path / "fifo")
+
+
 def test_user_adds_a_word(tmp_path: Path) -> None:
     rules = user(
         tmp_path,
@@ -711,5 +727,5 @@ def test_missing_file_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 def test_directory_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"Is a directory$"):
+    with pytest.raises(UsageError, match=r"not a file$"):
         load_rules(tmp_path)

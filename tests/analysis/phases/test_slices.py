@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.analysis.phases.hand_made import WORKER, Case, case, op, step
@@ -52,6 +52,7 @@ def test_whatever_lies_inside_a_wait_or_a_sync_is_marked() -> None:
     assert marks["syncing"].to_list() == [False, True, True, True, False]
 
 
+@settings(deadline=None)
 @given(
     bars=st.lists(st.tuples(st.booleans(), st.integers(0, 30), st.integers(0, 12)), max_size=14),
     borders=st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(0, 5), st.integers(1, 10)),

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.phases.model import EMBEDDING_UPDATE, LOOKUP, PREPROCESSING
@@ -218,6 +218,7 @@ MARKED = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(MARKED)
 def test_waits_are_those_that_a_walk_up_the_tree_finds_outermost(marked: list[tuple[Bar, bool, str]]) -> None:
     windows = windows_of((4, 2, 6), (5, 6, 10))

@@ -1,0 +1,29 @@
+"""The connection is gone: nothing of recui stays behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+HANGING = """
+import threading, time
+import recui.cli as cli
+
+def run(arguments):
+    threading.Thread(target=time.sleep, args=(60,)).start()
+    print("ready", flush=True)
+    time.sleep(60)
+
+cli.run = run
+cli.main()
+"""
+"""The command line with a thread that outlasts the main one, as Textual's may on a lost terminal."""
+
+
+def test_a_thread_that_hangs_on_a_lost_terminal_does_not_keep_the_process() -> None:
+    with subprocess.Popen([sys.executable, "-c", HANGING], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=30) == -signal.SIGALRM
