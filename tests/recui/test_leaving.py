@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 HANGING = """
-import threading, time
+import signal, threading, time
 import recui.cli as cli
 
 def run(arguments):
@@ -15,6 +15,7 @@ def run(arguments):
     print("ready", flush=True)
     time.sleep(60)
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 cli.run = run
 cli.main()
 """
