@@ -29,6 +29,7 @@ from analysis.operators import Extra, Operators, find_operators, with_custom_ope
 from analysis.options import Options
 from analysis.phases.find import find_phases
 from analysis.phases.representative import representative_step
+from analysis.phases.rule_use import rule_notes
 from analysis.phases.rules import load_rules
 from analysis.phases.trees import merged_tree, step_tree
 from analysis.profile.tables import Table
@@ -307,6 +308,7 @@ class Analysis:
             *own,
             *of_trace,
             *metrics.notes,
+            *self._once("rule_notes", self._rule_notes),
         )
 
     @property
@@ -440,6 +442,14 @@ class Analysis:
             return ()
         partial = 0 if isinstance(operators, Missing) else operators.partial
         return trace_notes(trace.quality, partial, self._read.trace_file())
+
+    def _rule_notes(self) -> tuple[Note, ...]:
+        file = self.options.phase_rules
+        if file is None:
+            return ()
+        if isinstance(self.phases, Missing):
+            return (Note("phase_rules_unused", file=file.name),)
+        return rule_notes(self.phases.classified, file.name)
 
     def _list_files(self) -> tuple[FileEntry, ...]:
         rows: dict[str, int | None] = {}

@@ -90,6 +90,18 @@ class Rules:
         Args:
             names: Names as String, best distinct ones; null matches nothing.
         """
+        places = self.places(names)
+        claims = np.array([rule.phase != UNCLASSIFIED for rule in self.entries] + [False])
+        return np.where(claims[places], places, -1).astype(np.int32)
+
+    def places(self, names: pl.Series) -> NDArray[np.int32]:
+        """Place in ``entries`` of the first rule that fits each name, those that switch it off included.
+
+        The number of rules where none does.
+
+        Args:
+            names: Names as in :meth:`matches`.
+        """
         places = self._first(names)
         wrapped: dict[str, Any] = load_toml("analysis.phases", "rules.toml")["wrapped"]
         inner = names.str.extract(wrapped["pattern"], 1)
@@ -99,8 +111,7 @@ class Rules:
                 before, after = form.split("{name}")
                 unwrapped = before + inner.gather(rows) + after
                 places[rows] = np.minimum(places[rows], self._first(unwrapped))
-        claims = np.array([rule.phase != UNCLASSIFIED for rule in self.entries] + [False])
-        return np.where(claims[places], places, -1).astype(np.int32)
+        return places
 
     def syncs(self, names: pl.Series) -> NDArray[np.bool_]:
         """Whether each name is a call that blocks until the device is done.
@@ -338,7 +349,9 @@ def _wrong_texts(entry: Mapping[str, Any]) -> str | None:
 
 
 def _wrong_claim(entry: Mapping[str, Any]) -> str | None:
-    """Only a wait may leave open which phase it is of."""
+    """Only a wait may leave open which phase it is of; names that are switched off say nothing at all."""
+    if entry.get("phase") == UNCLASSIFIED and entry.get("wait", WAIT_NO) != WAIT_NO:
+        return f"phase {UNCLASSIFIED!r} switches names off; a wait without a known phase has no phase at all"
     if "phase" in entry or entry.get("wait") == WAIT_YES:
         return None
     return f"no phase; there are {', '.join(ROWS)}"

@@ -183,6 +183,7 @@ def test_phase_rules_are_taken(
     captured = capsys.readouterr()
     assert captured.err == ""
     assert captured.out.startswith("# ")
+    assert "mine.toml" in captured.out
 
 
 def test_options_may_stand_before_the_profile(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -238,7 +238,7 @@ TOKEN_NAMES = [
     ("hash_find", LOOK, "no"),
     ("hash_insert", LOOK, "no"),
     ("hash_lookup", LOOK, "no"),
-    ("embedding_lookup", LOOK, "no"),
+    ("cached embedding_lookup", LOOK, "no"),
     ("embedding_forward", LOOK, "no"),
     ("prefetch_worker.embedding", LOOK, "no"),
     ("wait_all2all", LOOK, "yes"),
@@ -729,3 +729,23 @@ def test_missing_file_is_told_in_one_line(tmp_path: Path) -> None:
 def test_directory_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"not a file$"):
         load_rules(tmp_path)
+
+
+@pytest.mark.parametrize("phase", [PRE, LOOK, EUPD, DUPD])
+@pytest.mark.parametrize("form", ["{}", "## {} ##", "## {} 12 ##", "{} 3"])
+def test_the_word_for_a_phase_is_a_name_of_it(phase: str, form: str) -> None:
+    assert told(form.format(phase)) == (phase, "no", "anchored")
+
+
+@pytest.mark.parametrize(
+    "name", ["## embedding_lookup_cache ##", "my_dense_update_hook", "embedding_lookup.py"]
+)
+def test_a_name_that_merely_holds_the_word_for_a_phase_is_none(name: str) -> None:
+    assert found(name) is None
+
+
+def test_a_wait_cannot_be_switched_off_and_wait(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[[rules]]\nid = 'mine'\npattern = '^x$'\nphase = 'unclassified'\nwait = 'yes'")
+    with pytest.raises(UsageError, match="switches names off"):
+        load_rules(file)
