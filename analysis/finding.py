@@ -42,6 +42,8 @@ class Finding:
     """Time per iteration that the finding is about; decides the order inside a severity."""
     filter: str | None = None
     """Text that narrows the list to the rows meant."""
+    row: Mapping[str, Value | None] = field(default_factory=dict)
+    """Values by which the one row meant is known in the list; empty where the list as a whole is meant."""
 
 
 _WORDS: Final = {

@@ -8,18 +8,17 @@ import polars as pl
 
 from analysis.datafile import load_toml
 from analysis.finding import ACTION, FINE, LOOK, SEVERITIES, UNKNOWN, Finding, least_share, weight
-from analysis.findings_phases import phase_findings
+from analysis.findings_phases import phase_findings, same_syncs
 from analysis.host import host_verdicts
 from analysis.notes import Missing
 from analysis.units import UNKNOWN as UNKNOWN_TEXT
 from analysis.units import count_text, mean, percent_text, three_digits, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from analysis.copies import Copies
-    from analysis.host import Host
-    from analysis.host_operators import HostOperators
+    from analysis.host import Verdict
     from analysis.metrics import CoreMetrics
     from analysis.notes import Value
     from analysis.operators import Extra, Operators
@@ -29,14 +28,19 @@ if TYPE_CHECKING:
 
 
 def find_findings(source: ReportSource) -> tuple[Finding, ...]:
-    """Every finding of one capture, by severity, then by the time at stake (descending), then by kind."""
+    """Every finding of one capture, by severity, then by the time at stake (descending), then by kind.
+
+    What is merely large comes after all that was judged: how much of its time could be won is unknown.
+    """
+    of_phases = [*phase_findings(source, _idle_ns(source.metrics))]
+    told = any(finding.kind.startswith("device_sync") for finding in of_phases)
     found = [
         *_step_findings(source.metrics),
         *_dispatch_findings(source.metrics),
         *_operator_findings(source.operators, source.metrics),
-        *_host_findings(source.host, source.host_operators, source.metrics),
+        *_host_findings(source, same_syncs(source) if told else None),
         *_copy_findings(source.copies, source.metrics),
-        *phase_findings(source, _idle_ns(source.metrics)),
+        *of_phases,
         *_scenario_findings(source.scenario, source.metrics),
         *_quality_findings(source),
     ]
@@ -45,12 +49,17 @@ def find_findings(source: ReportSource) -> tuple[Finding, ...]:
             found,
             key=lambda finding: (
                 SEVERITIES.index(finding.severity),
+                finding.kind in _MERELY_LARGE,
                 -finding.stake_ns,
                 finding.kind,
                 sorted((name, str(value)) for name, value in finding.values.items()),
             ),
         ),
     )
+
+
+_MERELY_LARGE: Final = frozenset({"largest_operator", "largest_phase"})
+"""Findings that say where the time is, and judge nothing."""
 
 
 def _limit_text(name: str, key: str) -> str:
@@ -260,31 +269,42 @@ _FRAMEWORK_OPERATORS: Final = {
 """Verdicts on one framework operator, and its name."""
 
 
-def _host_findings(
-    host: Host | Missing, operators: HostOperators | Missing, metrics: CoreMetrics
-) -> Iterator[Finding]:
+def _host_findings(source: ReportSource, told: Verdict | None) -> Iterator[Finding]:
+    """What the host does too often or for too long, but for the verdict that another finding has told."""
+    host, metrics = source.host, source.metrics
     if isinstance(host, Missing):
         yield Finding(UNKNOWN, "host_unknown", "files", "missing")
-    idle_ns = _idle_ns(metrics)
-    for verdict in host_verdicts(host, operators):
-        if not verdict.flagged:
-            continue
-        # What the host does while the device works costs nothing; no more can be won than the device waits.
-        total_ns = verdict.total_per_iteration_ns
-        stake_ns = total_ns if idle_ns is None else min(total_ns, idle_ns)
-        yield Finding(
-            severity=weight(stake_ns, metrics),
-            kind=f"host_{verdict.kind}",
-            pane="host",
-            view="operators" if verdict.kind in _FRAMEWORK_OPERATORS else "calls",
-            values={
-                "calls": f"{verdict.calls_per_iteration:,.1f}",
-                "time": time_text(verdict.total_per_iteration_ns),
-                "avg": time_text(verdict.avg_ns),
-            },
-            stake_ns=stake_ns,
-            filter=_FRAMEWORK_OPERATORS.get(verdict.kind),
-        )
+    verdicts = host_verdicts(host, source.host_operators)
+    flagged = [verdict for verdict in verdicts if verdict.flagged and verdict != told]
+    copying = [verdict for verdict in flagged if verdict.kind in _FRAMEWORK_OPERATORS]
+    copying.sort(key=lambda verdict: (-verdict.total_per_iteration_ns, verdict.kind))
+    for verdict in flagged:
+        if verdict not in copying:
+            yield _host_finding(verdict, (), metrics)
+    if copying:
+        # They call each other: largely one time, told once.
+        yield _host_finding(copying[0], copying[1:], metrics)
+
+
+def _host_finding(verdict: Verdict, nested: Sequence[Verdict], metrics: CoreMetrics) -> Finding:
+    """What the host does while the device works costs nothing; no more can be won than the device waits."""
+    total_ns, idle_ns = verdict.total_per_iteration_ns, _idle_ns(metrics)
+    stake_ns = total_ns if idle_ns is None else min(total_ns, idle_ns)
+    others = (f"{_FRAMEWORK_OPERATORS[one.kind]}: {time_text(one.total_per_iteration_ns)}" for one in nested)
+    return Finding(
+        severity=weight(stake_ns, metrics),
+        kind=f"host_{verdict.kind}{'_and_others' if nested else ''}",
+        pane="host",
+        view="operators" if verdict.kind in _FRAMEWORK_OPERATORS else "calls",
+        values={
+            "calls": f"{verdict.calls_per_iteration:,.1f}",
+            "time": time_text(total_ns),
+            "avg": time_text(verdict.avg_ns),
+            "others": ", ".join(others),
+        },
+        stake_ns=stake_ns,
+        filter=_FRAMEWORK_OPERATORS.get(verdict.kind),
+    )
 
 
 def _copy_findings(copies: Copies | Missing, metrics: CoreMetrics) -> Iterator[Finding]:

@@ -23,8 +23,9 @@ class HostBars:
 
     frame: pl.DataFrame
     """One row per bar in the order of the file: event (row in ``Trace.events``), track, role (String: one of
-    HOST_ROLES), thread (Categorical), name (Categorical), start_ns, duration_ns, input_dims, step (Int64: the
-    step open at its start, whatever its thread, null outside of every step), depth (UInt32), self_ns."""
+    HOST_ROLES), thread (Categorical; with its process where the bars are of several), name (Categorical),
+    start_ns, duration_ns, input_dims, step (Int64: the step open at its start, whatever its thread, null
+    outside of every step), depth (UInt32), self_ns."""
     nesting: Nesting
     """The tree of the rows; ``parent`` is a row, -1 at the top of a thread."""
 
@@ -49,21 +50,31 @@ def host_bars(trace: Trace, steps: pl.DataFrame) -> HostBars:
 def _operator_bars(trace: Trace) -> pl.DataFrame:
     """Bars that are neither steps, plumbing nor call stacks, in the order of the file."""
     rule: dict[str, Any] = load_toml("analysis", "host_operators.toml")["operators"]
-    threads = trace.tracks.filter(pl.col("role").is_in(HOST_ROLES)).select(
-        "track", "role", pl.coalesce("thread", "tid").cast(pl.Categorical).alias("thread")
-    )
+    hosts = trace.tracks.filter(pl.col("role").is_in(HOST_ROLES))["track"]
     names = trace.events["name"].unique().drop_nulls()
     plumbing = names.filter(names.cast(pl.String).str.contains(rule["not_named"]))
-    return (
+    bars = (
         trace.events.lazy()
         .with_row_index("event")
         .filter(
-            pl.col("track").is_in(threads["track"].implode()),
+            pl.col("track").is_in(hosts.implode()),
             pl.col("cat").cast(pl.String).is_in(rule["cats"]),
         )
         .filter(~pl.col("name").is_in(plumbing.implode()).fill_null(value=False))
-        .join(threads.lazy(), on="track", maintain_order="left")
         .with_columns(pl.col("name").fill_null(pl.lit(rule["without_name"], pl.Categorical())))
-        .select("event", "track", "role", "thread", "name", "start_ns", "duration_ns", "input_dims")
+        .select("event", "track", "name", "start_ns", "duration_ns", "input_dims")
         .collect()
     )
+    columns = ("event", "track", "role", "thread", "name", "start_ns", "duration_ns", "input_dims")
+    threads = _threads(trace.tracks, bars["track"].unique())
+    return bars.join(threads, on="track", how="left", maintain_order="left").select(columns)
+
+
+def _threads(tracks: pl.DataFrame, used: pl.Series) -> pl.DataFrame:
+    """Threads with their roles and names: track, role, thread. Those of several processes name theirs."""
+    threads = tracks.filter(pl.col("track").is_in(used.implode()))
+    thread = pl.coalesce("thread", "tid")
+    if threads["pid"].n_unique() > 1:
+        process = pl.concat_str("process", "pid", separator=" ", ignore_nulls=True)
+        thread = pl.format("{} ({})", thread.fill_null("?"), process)
+    return threads.select("track", "role", thread.cast(pl.Categorical).alias("thread"))

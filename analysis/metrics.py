@@ -90,6 +90,13 @@ class CoreMetrics:
     checks: tuple[CrossCheck, ...]
     notes: tuple[Note, ...]
 
+    @property
+    def step_side(self) -> str:
+        """Where ``step`` was measured: host_step or device_step."""
+        host, device = self.host_step, self.device_step
+        on_device = host is None or (device is not None and device.value_ns > host.value_ns)
+        return "device_step" if on_device else "host_step"
+
 
 @dataclass(frozen=True, slots=True)
 class _ModelTimes:

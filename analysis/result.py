@@ -40,7 +40,7 @@ from analysis.scenario import Scenario, Training, find_scenario, find_training
 from analysis.trace.flows import launches
 from analysis.trace.steps import trace_steps
 from analysis.trace.summary import TraceSummary, summarize
-from analysis.trace_notes import trace_notes
+from analysis.trace_notes import step_mark_notes, trace_notes
 from analysis.trace_times import Traced
 
 if TYPE_CHECKING:
@@ -441,7 +441,8 @@ class Analysis:
         if isinstance(trace, Missing):
             return ()
         partial = 0 if isinstance(operators, Missing) else operators.partial
-        return trace_notes(trace.quality, partial, self._read.trace_file())
+        file = self._read.trace_file()
+        return (*trace_notes(trace.quality, partial, file), *step_mark_notes(trace, file))
 
     def _rule_notes(self) -> tuple[Note, ...]:
         file = self.options.phase_rules

@@ -8,14 +8,17 @@ import polars as pl
 
 from analysis.notes import Note
 from analysis.trace.model import HOST_ROLES
+from analysis.trace.steps import doubtful_marks
 from analysis.units import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from analysis.notes import Value
     from analysis.trace.model import Fault, Quality, Trace
 
 _CUT: Final = "cut"
+_MOST_STEPS: Final = 5
 _NOT_BY_COUNT: Final = frozenset({_CUT, "late_metadata", "duplicate_metadata"})
 """Faults with a note of their own, and those that change no result; the table of faults lists them all."""
 
@@ -38,6 +41,18 @@ def trace_notes(quality: Quality, partial: int, file: str) -> tuple[Note, ...]:
     if partial:
         notes.append(Note("trace_partial_overlaps", {"count": count_text(partial)}, file))
     return tuple(notes)
+
+
+def step_mark_notes(trace: Trace, file: str) -> tuple[Note, ...]:
+    """Steps that the trace marks more than once, or that overlap, and what became of them."""
+    marks = doubtful_marks(trace)
+    found = (("steps_repeated", marks.repeated), ("steps_overlapping", marks.overlapping))
+    return tuple(Note(kind, _steps_named(steps), file) for kind, steps in found if steps)
+
+
+def _steps_named(steps: Sequence[int]) -> dict[str, Value]:
+    shown = ", ".join(map(str, steps[:_MOST_STEPS])) + (", …" if len(steps) > _MOST_STEPS else "")
+    return {"count": count_text(len(steps)), "steps": shown}
 
 
 def trace_devices(trace: Trace) -> tuple[int, ...]:

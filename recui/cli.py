@@ -68,6 +68,10 @@ app = typer.Typer(
 )
 
 
+_leaving: list[int] = []
+"""The exit code, once a signal has asked to leave."""
+
+
 def main() -> NoReturn:
     """The entry point."""
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -83,7 +87,8 @@ def _leave(number: int, frame: object) -> NoReturn:
     """
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(_SECONDS_TO_LEAVE)
-    sys.exit(128 + number)
+    _leaving.append(128 + number)
+    sys.exit(_leaving[0])
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -109,7 +114,8 @@ def run(arguments: Sequence[str]) -> int:
         say(str(error))
         code = ExitCode.USAGE
     except Exception as error:  # noqa: BLE001 - whatever went wrong in recui, the user gets a line
-        code = _report_bug(error, verbose="--verbose" in arguments)
+        # What fails while the terminal is going away is no bug: Textual is stopped in the middle of anything.
+        code = _leaving[0] if _leaving else _report_bug(error, verbose="--verbose" in arguments)
     finally:
         flush_stdout()
     if code == ExitCode.INTERRUPTED:

@@ -19,7 +19,7 @@ from widgets.messages import catalogue
 from widgets.row_painter import Leads, RowPainter, Window, measured_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from textual import events
@@ -207,12 +207,24 @@ class FrameTable(ScrollView, can_focus=True):
         """Every frame column of the selected row."""
         return self._view.record(self.cursor_row) if self._view is not None and self.match_count else None
 
-    def set_frame(self, frame: pl.DataFrame, *, keep_cursor: bool = True) -> None:
-        """Show other rows; order and filter stay, and the selected row too where it is found again."""
+    def widths_within(self, width: int) -> tuple[int, ...]:
+        """Widths of the columns that a table of so many cells shows before it is scrolled."""
+        room = width - (self.size.width - self._room.width)
+        layout = measured_layout(self._painter.demands, self._shown, room)
+        return tuple(place.width for place in layout.on_screen(layout.frozen, room))
+
+    def prepare(self, frame: pl.DataFrame) -> None:
+        """Do what can be done in a thread of its own before ``set_frame`` with the same frame."""
+
+    def set_frame(
+        self, frame: pl.DataFrame, *, columns: Sequence[Column] | None = None, keep_cursor: bool = True
+    ) -> None:
+        """Show other rows, in other columns if given; order and filter stay, and the row if it is there."""
         # polars takes 0.3 s to import and must not delay the first paint.
         from widgets.frame_view import FrameView  # noqa: PLC0415
 
         kept = self.highlighted_row if keep_cursor else None
+        self._columns = self._columns if columns is None else tuple(columns)
         self._shown = tuple(column for column in self._columns if column.key in frame.columns)
         keys = [column.key for column in self._shown]
         text = {column.key: self._wording(column) for column in self._shown if column.kind in TEXT_KINDS}
@@ -258,6 +270,22 @@ class FrameTable(ScrollView, can_focus=True):
     def set_filter(self, text: str) -> None:
         """Show only rows that contain ``text`` in a text column, whatever its case."""
         self.filter = text
+
+    def select_row(self, values: Mapping[str, Any]) -> None:
+        """Put the cursor on the first row with exactly these values, if there is one."""
+        if self._view is None or not set(values) <= set(self._view.frame.columns):
+            return
+        row = self._view.find_identity(values)
+        position = None if row is None else self._view.position_of(row)
+        if position is not None:
+            self.cursor_row = position
+
+    def has_selected(self, row: Mapping[str, Any]) -> bool:
+        """Whether the selected row is the same one as a row of an earlier frame."""
+        selected = self.highlighted_row
+        if selected is None or not self._identity:
+            return False
+        return all(selected.get(key) == row.get(key) for key in self._identity)
 
     def next_match(self) -> None:
         """Go to the next row with the text of the filter, or of the last one, around the end."""
@@ -500,10 +528,11 @@ class FrameTable(ScrollView, can_focus=True):
         if rows < 1:
             return
         top = self.scroll_offset.y
+        # Forced, because there is no scrollbar yet where the rows were few before.
         if self.cursor_row < top:
-            self.scroll_to(y=self.cursor_row, animate=False)
+            self.scroll_to(y=self.cursor_row, animate=False, force=True)
         elif self.cursor_row >= top + rows:
-            self.scroll_to(y=self.cursor_row - rows + 1, animate=False)
+            self.scroll_to(y=self.cursor_row - rows + 1, animate=False, force=True)
 
     def _scroll_to_column(self) -> None:
         layout = self._layout_of_columns

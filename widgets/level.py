@@ -64,8 +64,9 @@ class Level:
     """Message where the list has no rows."""
     table: type[FrameTable] = FrameTable
     """What draws the rows."""
-    again: Callable[[int | None], Level] | None = None
-    """The same list of another step (None: the mean); None where it belongs to the one step only."""
+    again: Callable[[int | None], Level | None] | None = None
+    """The same list of another step (None: the mean), or None where that has no such list; no function where
+    the list is the same for all steps, or what is above it decides."""
 
 
 def arranged(
@@ -98,6 +99,10 @@ class LevelView(Vertical):
         self.ready = False
         """True once the table has its rows."""
         self._missing: Missing | None = None
+        self._wanted = level
+        """What was asked for last."""
+        self._wanted_row: Row = {}
+        """The row to select as soon as it is there."""
 
     def compose(self) -> ComposeResult:
         """A filter, a table, and the sentence in its place."""
@@ -114,10 +119,11 @@ class LevelView(Vertical):
 
     def replace(self, level: Level) -> None:
         """Show the same list of another step; the old rows and stories stay until the new ones are there."""
+        self._wanted = level
         if callable(level.frame):
             if not self.ready:
                 self._say(None)
-            self._read(level, level.frame)
+            self._read(level, level.frame, self.table)
         else:
             self._fill(level, level.frame)
 
@@ -141,14 +147,16 @@ class LevelView(Vertical):
         self.query_one(Static).display = True
 
     @work(thread=True, exclusive=True)
-    def _read(self, level: Level, read: Callable[[], pl.DataFrame | Missing]) -> None:
+    def _read(self, level: Level, read: Callable[[], pl.DataFrame | Missing], table: FrameTable) -> None:
         worker = get_current_worker()
         frame = read()
+        if not worker.is_cancelled and not isinstance(frame, Missing):
+            table.prepare(frame)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._fill, level, frame)
 
     def _fill(self, level: Level, frame: pl.DataFrame | Missing) -> None:
-        if not self.is_attached:
+        if not self.is_attached or level is not self._wanted:
             return
         self.level = level
         self.ready = not isinstance(frame, Missing)
@@ -158,8 +166,9 @@ class LevelView(Vertical):
             return
         self.query_one(Static).display = False
         self.table.set_empty_text(self.messages.text(self.level.empty))
-        self.table.set_columns(recorded(self.level.columns, frame))
-        self.table.set_frame(frame)
+        self.table.set_frame(frame, columns=recorded(self.level.columns, frame))
+        if self._wanted_row:
+            self.select_row(self._wanted_row)
         self.post_message(self.Filled(self))
 
     def set_messages(self, messages: Messages) -> None:
@@ -177,6 +186,13 @@ class LevelView(Vertical):
         """Give the keyboard to the table, unless the user is typing a filter."""
         if self.ready and not self.filter_bar.has_focus_within:
             self.table.focus()
+
+    def select_row(self, row: Row) -> None:
+        """Put the cursor on the row with these values, now or when the rows asked for are there."""
+        there = self.ready and self.level is self._wanted
+        self._wanted_row = {} if there else row
+        if there:
+            self.table.select_row(row)
 
     def filter_by(self, text: str) -> None:
         """Show only rows with this text, as if it had been typed."""

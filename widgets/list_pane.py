@@ -12,7 +12,7 @@ from textual.widgets import ContentSwitcher
 from analysis.units import count_text
 from widgets.detail import Detail
 from widgets.frame_line import Part, PartLine
-from widgets.frame_table import FrameTable
+from widgets.frame_table import HEADER_LINES, FrameTable
 from widgets.level import Level, LevelView, Story
 from widgets.pane import Pane
 
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from analysis.report.messages import Messages
+
+
+_STORY_LINES = 7
+_LEAST_LINES = 3
+"""Lines of a story below which it is left out."""
+_LEAST_ROWS = 6
+"""Rows of the list for which the story below it gives way."""
+_BORDER = 1
+_LEAST_BESIDE = 100
+"""Cells from which on the story may stand beside the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,9 @@ class ListPane(Pane):
     ListPane #levels { height: 1fr; width: 1fr; }
     ListPane Detail { height: 7; width: 1fr; }
     ListPane #story { height: auto; width: 1fr; }
+    ListPane.-beside #split { layout: horizontal; }
+    ListPane.-beside #levels { width: 3fr; }
+    ListPane.-beside #story { width: 2fr; height: 1fr; }
     """
     _BY_TABLE: ClassVar[frozenset[str]] = frozenset(
         {"filter", "sort", "next_match", "previous_match", "copy", "full_value"}
@@ -57,6 +70,13 @@ class ListPane(Pane):
         self._views: dict[str, View] = {}
         self._stacks: dict[str, list[LevelView]] = {}
         self._view = ""
+        self._has_story = False
+        self._arrangement = (False, _STORY_LINES)
+        """Whether the story stands beside the list, and its lines."""
+        self._opened = 0
+        """Levels opened so far, for names that none of those on their way out still has."""
+        self._sent_to: tuple[str, str] | None = None
+        """View and filter of the last ``go_to``."""
 
     def compose(self) -> ComposeResult:
         """Sub-tabs, then list and story."""
@@ -90,6 +110,37 @@ class ListPane(Pane):
         """The level in view."""
         return self._stack[-1] if self._stack else None
 
+    # ------------------------------------------------------- list and story
+
+    def on_resize(self) -> None:
+        """List and story share the new room."""
+        self.call_after_refresh(self._share_room)
+
+    def _share_room(self) -> None:
+        """The story stands beside the list where that cuts no column, else below with what the list leaves.
+
+        So a wider screen never shows fewer columns, and a low one shows rows before it tells their story.
+        """
+        room, table = self.query_one("#split").size, self.table()
+        if not room.width or table is None:
+            return
+        narrow, wide = (table.widths_within(width) for width in (room.width * 3 // 5, room.width))
+        beside = room.width >= _LEAST_BESIDE and narrow == wide
+        lines = max(_STORY_LINES, room.height // 3)
+        if not beside:
+            lines = min(lines, room.height - _BORDER - HEADER_LINES - _LEAST_ROWS)
+        arrangement = beside, 0 if lines < _LEAST_LINES else lines
+        if arrangement != self._arrangement:
+            self._arrangement = arrangement
+            self.set_class(beside, "-beside")
+            self.query_one(Detail).styles.height = "1fr" if beside else max(1, lines)
+            self._show_story()
+
+    def _show_story(self) -> None:
+        """An empty story takes no room, nor one for which there is none."""
+        beside, lines = self._arrangement
+        self.query_one("#story").display = self._has_story and (beside or lines > 0)
+
     def _show_view(self, name: str) -> None:
         self._view = name
         self._draw_views()
@@ -101,14 +152,18 @@ class ListPane(Pane):
             return
         self.query_one("#levels", ContentSwitcher).current = level.id
         self._tell_story(level.table.highlighted_row if level.is_mounted and level.ready else None)
+        self.call_after_refresh(self._share_room)
         self.call_after_refresh(self.keep_focus)
         self.post_message(self.Changed(self))
 
-    def _push(self, level: Level) -> None:
+    def _push(self, level: Level, below: str | None = None) -> None:
+        """Show a list below the one in view, or below the last one of another sub-tab."""
+        name = self._view if below is None else below
+        self._opened += 1
         view = LevelView(level, self.messages)
-        view.id = f"level-{self._view}-{len(self._stack)}"
+        view.id = f"level-{name}-{self._opened}"
         view.display = False
-        self._stack.append(view)
+        self._stacks[name].append(view)
         self.query_one("#levels", ContentSwitcher).mount(view)
         self.call_after_refresh(self._show_top)
 
@@ -125,7 +180,8 @@ class ListPane(Pane):
         level = self.top_level
         story = Story() if row is None or level is None else level.level.story(row, self.messages)
         self.query_one(Detail).show(story.title, story.pairs, story.lines, story.lead)
-        self.query_one("#story").display = bool(story.title or story.pairs or story.lines or story.lead)
+        self._has_story = bool(story.title or story.pairs or story.lines or story.lead)
+        self._show_story()
 
     @on(LevelView.Filled)
     def _level_filled(self, event: LevelView.Filled) -> None:
@@ -204,18 +260,27 @@ class ListPane(Pane):
         table = self.table()
         return table.filter if table is not None else ""
 
-    def go_to(self, view: str, filter_text: str | None) -> None:
-        """Show a list from its top level, narrowed where a text is given."""
+    def go_to(self, view: str, filter_text: str | None, row: Mapping[str, Any] | None = None) -> None:
+        """Show a list from its top level: one of its rows, or those that a text is in."""
         if view not in self._views:
             return
         self._view = view
         while len(self._stack) > 1:
             self._stack.pop().remove()
         self._show_view(view)
+        # A row that is known is shown among the others.
+        text = "" if row else filter_text or ""
+        self._sent_to = view, text
         level = self.top_level
-        if level is not None and level.ready:
-            level.filter_by(filter_text or "")
+        if level is not None and level.is_mounted:
+            level.filter_by(text)
             level.table.action_move_first()
+            if row:
+                level.select_row(row)
+
+    def is_where_sent(self) -> bool:
+        """Whether nothing was opened, filtered or turned since."""
+        return len(self._stack) == 1 and (self._view, self._filter_text()) == self._sent_to
 
     def go_back(self) -> None:
         """Drop the filter of this list, else return one level."""

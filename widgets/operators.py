@@ -49,11 +49,11 @@ class OperatorsPane(ListPane):
             views["communication"] = View("communication", communication, operators.communication.height)
         self.set_views(views)
 
-    def go_to(self, view: str, filter_text: str | None) -> None:
+    def go_to(self, view: str, filter_text: str | None, row: Row | None = None) -> None:
         """Show a list; problems are asked for by their code and found by their words."""
         if view == "problems" and filter_text is not None:
             filter_text = self.messages.text(f"problem.{filter_text}")
-        super().go_to(view, filter_text)
+        super().go_to(view, filter_text, row)
 
 
 class _Levels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from textual import on
@@ -26,7 +26,7 @@ from widgets.stories import exact_pairs
 from widgets.time_bar import time_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from textual.app import ComposeResult
@@ -276,7 +276,7 @@ class OverviewPane(Pane):
         table = self.table()
         return table is not None and action in {"copy", "sort"} and table.match_count > 0
 
-    def go_to(self, view: str, filter_text: str | None) -> None:
+    def go_to(self, view: str, filter_text: str | None, row: Mapping[str, Any] | None = None) -> None:
         """Show a sheet."""
         if view in _VIEWS:
             self._show_view(view)
@@ -298,7 +298,7 @@ class OverviewPane(Pane):
         """Go where the selected finding leads."""
         finding = self.query_one(FindingList).selected
         if finding is not None:
-            self.post_message(self.JumpRequested(finding.pane, finding.view, finding.filter))
+            self.post_message(self.JumpRequested(finding.pane, finding.view, finding.filter, finding.row))
 
     def do_next_view(self) -> None:
         """The next sheet."""

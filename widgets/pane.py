@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Vertical
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from analysis.report.messages import Messages
     from analysis.result import Analysis
     from widgets.frame_table import FrameTable
@@ -39,6 +41,8 @@ class Pane(Vertical):
         pane: str
         view: str
         filter: str | None = None
+        row: Mapping[str, Any] = field(default_factory=dict)
+        """Values by which one row is known in the list; empty for its first one."""
 
     def __init__(self, messages: Messages) -> None:
         super().__init__(id=self.NAME)
@@ -77,8 +81,12 @@ class Pane(Vertical):
         """Whether the action can do something now; otherwise its key is greyed."""
         return False
 
-    def go_to(self, view: str, filter_text: str | None) -> None:
-        """Show one of the pane's lists, narrowed to a text where one is given."""
+    def go_to(self, view: str, filter_text: str | None, row: Mapping[str, Any] | None = None) -> None:
+        """Show one of the pane's lists, with the cursor on one row, or else narrowed to a text."""
+
+    def is_where_sent(self) -> bool:
+        """Whether the list of the last ``go_to`` is in view as it was then: going back leaves the pane."""
+        return False
 
     def go_back(self) -> None:
         """Return one level."""

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from analysis.notes import Missing
+from analysis.phases.heaviest import heaviest_names
 from analysis.phases.occurrences import kernels_of, occurrences, why_node
+from analysis.phases.stars_below import stars_below
 from analysis.phases.trees import phase_roots
-from analysis.report.columns import COLUMNS, columns
+from analysis.phases.waits import syncs_of, waits_of
+from analysis.report.columns import COLUMNS, columns, value_text
 from analysis.report.escape import visible
 from analysis.report.limits import MAX_TIMES_AVERAGE
-from analysis.report.tables import OCCURRENCE_KERNELS, OCCURRENCES
+from analysis.report.tables import OCCURRENCE_KERNELS, OCCURRENCES, STOPS
+from analysis.units import count_text
 from widgets.level import Level, Story, arranged
+from widgets.phase_marks import PhaseTable
 from widgets.phase_stories import phase_name, why_lines
 from widgets.safe_text import cut
 from widgets.stories import exact_pairs
@@ -32,7 +37,9 @@ if TYPE_CHECKING:
 
 _CRUMB_CELLS = 40
 _TITLE_CELLS = 400
-_NAME = replace(COLUMNS["name"], width=36)
+WHOLE_TRACE = "(whole trace)"
+"""Name of the root where no step is known: message ``tree_root.(whole trace)``."""
+_NAME = replace(COLUMNS["name"], width=36, words="tree_root")
 _NOTABLE_MAX = replace(COLUMNS["max_ns"], key="notable_max_ns")
 _CALL_TREE = (
     _NAME,
@@ -56,6 +63,11 @@ _ATEN_TREE = (
     _NOTABLE_MAX,
     *columns("share", "phase", "thread", "star", "rule", "origin"),
 )
+_KERNELS = (
+    *columns("name", "offset_ns"),
+    *(column for column in OCCURRENCE_KERNELS if column.key != "name"),
+)
+_HEAVIEST = columns("name", "self_ns", "calls", "phase")
 _FACTS = (
     *columns("total_ns", "self_ns", "share", "calls", "calls_per_step", "avg_ns", "max_ns"),
     replace(COLUMNS["offset_ns"], key="first_start_ns"),
@@ -113,7 +125,13 @@ class PhaseLevels:
             if isinstance(tree, Missing):
                 return tree
             built[:] = [tree]
-            nodes = tree.nodes.with_columns(_notable_max())
+            nodes = tree.nodes.with_columns(
+                _notable_max(), stars_below=pl.Series(stars_below(tree.nodes), dtype=pl.Int64)
+            )
+            if self._phases.windows.whole_trace:
+                root = pl.when(pl.col("parent") == -1).then(pl.col("name").fill_null(WHOLE_TRACE))
+                per_step = pl.lit(None, pl.Float64).alias("calls_per_step")
+                nodes = nodes.with_columns(root.otherwise("name").alias("name"), per_step)
             return nodes if phase is None else _below(nodes, phase_roots(tree, phase))
 
         return Level(
@@ -128,11 +146,13 @@ class PhaseLevels:
         )
 
     def _node_story(self, tree: StepTree, row: Row, messages: Messages) -> Story:
-        name = cut(row["name"] or "", _TITLE_CELLS)
+        name = cut(value_text(_NAME, row["name"] or "", messages, exact=False), _TITLE_CELLS)
         if row["node"] is None:
             return Story(name, (), [messages.text("tree.more_hint")])
         reason = why_node(tree, int(row["node"]), self._phases.classified)
         told = why_lines(row, reason, messages)
+        if row["stars_below"]:
+            told.append(f"☆ {messages.text('tree.stars_below', {'count': count_text(row['stars_below'])})}")
         return Story(name, exact_pairs(_FACTS, row, messages), lead=told)
 
     def _occurrences(self, tree: StepTree, row: Row) -> Level | None:
@@ -147,12 +167,57 @@ class PhaseLevels:
         return Level(
             crumb=lambda _: cut(name, _CRUMB_CELLS),
             columns=arranged(
-                OCCURRENCES, None, "step", "offset_ns", "duration_ns", "self_ns", "kernels", "kernel_ns"
+                _relative(OCCURRENCES),
+                None,
+                *("step", "offset_ns", "duration_ns", "self_ns", "kernels", "kernel_ns"),
             ),
             frame=lambda: occurrences(tree, node, phases.classified, phases.windows, launches, trace),
             story=lambda bar, messages: Story(visible(name), exact_pairs(OCCURRENCES, bar, messages)),
             opens=lambda bar: self._bar(bar, launches),
             identity=("row",),
+        )
+
+    def stops(self, row: Row, step: int | None, title: str) -> Level | None:
+        """Every wait, or device sync, that a row of the waits is made of; each opens its event."""
+        trace, name = self._analysis.trace, str(row["name"])
+        if isinstance(trace, Missing):
+            return None
+        classified, windows = self._phases.classified, self._phases.windows
+
+        def read() -> pl.DataFrame:
+            if row["blocking"] == "wait":
+                return waits_of(name, step, classified, windows)
+            return syncs_of(name, row["phase"], step, classified, windows, trace)
+
+        return Level(
+            crumb=lambda _: cut(name, _CRUMB_CELLS),
+            columns=_relative(STOPS),
+            frame=read,
+            story=lambda stop, messages: Story(title, exact_pairs(STOPS, stop, messages)),
+            opens=lambda stop: event_level(self._analysis, int(stop["event"])),
+            identity=("event",),
+        )
+
+    def heaviest(self, phases: tuple[str, ...], step: int | None, crumb: str) -> Level:
+        """The names that phases spend their time in, one phase after the other."""
+        classified, windows = self._phases.classified, self._phases.windows
+
+        def read() -> pl.DataFrame:
+            return heaviest_names(classified, windows, step).filter(pl.col("phase").is_in(phases))
+
+        return Level(
+            crumb=lambda messages: messages.text(crumb),
+            columns=_HEAVIEST,
+            frame=read,
+            story=lambda row, messages: Story(
+                cut(row["name"] or "", _TITLE_CELLS),
+                exact_pairs(_HEAVIEST[1:], row, messages),
+                [messages.text("story.heaviest")],
+            ),
+            opens=lambda row: self.phase_tree(row["phase"], step),
+            identity=("phase", "name"),
+            table=PhaseTable,
+            empty="level.no_bars",
         )
 
     def _bar(self, bar: Row, launches: pl.DataFrame) -> Level | None:
@@ -165,14 +230,21 @@ class PhaseLevels:
         row = int(bar["row"])
         return Level(
             crumb=lambda messages: messages.text("view.phases.kernels"),
-            columns=OCCURRENCE_KERNELS,
-            frame=lambda: kernels_of(row, classified, launches, trace),
+            columns=_relative(_KERNELS),
+            frame=lambda: kernels_of(row, classified, launches, trace).with_columns(
+                offset_ns=pl.col("start_ns") - bar["start_ns"] + pl.lit(bar["offset_ns"], pl.Int64)
+            ),
             story=lambda kernel, messages: Story(
-                cut(kernel["name"] or "", _TITLE_CELLS), exact_pairs(OCCURRENCE_KERNELS[1:], kernel, messages)
+                cut(kernel["name"] or "", _TITLE_CELLS), exact_pairs(_KERNELS[1:], kernel, messages)
             ),
             opens=lambda kernel: event_level(self._analysis, int(kernel["event"])),
             identity=("event",),
         )
+
+
+def _relative(shown: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns without the moment of the file, which only the detail tells."""
+    return tuple(column for column in shown if column.key != "start_ns")
 
 
 def _notable_max() -> pl.Expr:

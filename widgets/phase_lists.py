@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -12,9 +13,10 @@ from analysis.phases.model import BACKWARD, EMBEDDING_UPDATE, LETTERS, UNCLASSIF
 from analysis.phases.tables import depth_rows, growth_rows, is_fused, step_rows, wholly_fused
 from analysis.report.blocks import MARKS
 from analysis.report.chapters.asynchrony import pair_sentences, prefetch_text
+from analysis.report.chapters.phases import short_steps
 from analysis.report.columns import COLUMNS, Column, columns, value_text
 from analysis.report.escape import visible
-from analysis.report.tables import GROWTHS, PREFETCH_EVENTS, STEP_PHASES
+from analysis.report.tables import GROWTHS, PREFETCH_EVENTS, STEP_PHASES, WAITS
 from analysis.units import count_text, percent_text, time_text
 from widgets.frame_table import Sort
 from widgets.level import Level, Story, arranged
@@ -48,11 +50,21 @@ _STEPS: Final = (
     Column("excluded", "column.excluded", "flag", words="report.word"),
 )
 _BLOCKING: Final = Column("blocking", "column.blocking", "text", 11, words="blocking")
-_WAITS: Final = (
+_WAITS_OF_STEP: Final = (
     COLUMNS["name"],
     _BLOCKING,
     *columns("per_step_ns", "share", "count", "max_ns", "total_ns", "flagged", "producer", "phase"),
 )
+_WAITS: Final = tuple(
+    next((named for named in WAITS if named.key == column.key), column) for column in _WAITS_OF_STEP
+)
+"""The same for all steps: headers say which numbers are sums over them."""
+_WAITS_OF_TRACE: Final = tuple(
+    replace(column, title="column.time_ns") if column.key == "per_step_ns" else column
+    for column in _WAITS_OF_STEP
+    if column.key != "total_ns"
+)
+"""The same where no step is known, and so nothing is a mean."""
 _ASYNCHRONY: Final = (
     Column("subject", "column.subject", "text", 28, words="asynchrony"),
     Column("answer", "column.answer", "text", 14, words="asynchrony_answer"),
@@ -120,14 +132,21 @@ class PhaseLists:
 
     def _step_tree(self, step: int) -> Level:
         tree = self._levels.call_tree(step)
-        return replace(tree, crumb=lambda messages: messages.text("bar.step", {"step": step}), again=None)
+        return replace(
+            tree,
+            crumb=lambda messages: messages.text("bar.step", {"step": step}),
+            again=lambda other: None if other is None else self._step_tree(other),
+        )
 
     # ----------------------------------------------------------------- waits
 
     def waits(self, step: int | None) -> Level:
-        """What the main thread stands still for, device syncs after the waits."""
+        """What the main thread stands still for, waits and device syncs together, the longest first."""
         waits = self._phases.waits
         own, syncs = waits.by_name, waits.device_syncs
+        shown = _WAITS if step is None else _WAITS_OF_STEP
+        if self._phases.windows.whole_trace:
+            shown = _WAITS_OF_TRACE
         if step is not None:
             own, syncs = (
                 table.filter(pl.col("step") == step).select(
@@ -139,11 +158,14 @@ class PhaseLists:
             [own.with_columns(blocking=pl.lit("wait")), syncs.with_columns(blocking=pl.lit("sync"))],
             how="diagonal",
         )
+        order = ("per_step_ns", "name", "phase", "blocking")
+        frame = frame.sort(order, descending=[True, False, False, False], nulls_last=True)
         return Level(
             crumb=lambda messages: messages.text("view.phases.waits"),
-            columns=arranged(_WAITS, frame),
+            columns=arranged(shown, frame),
             frame=frame,
-            story=_wait_story,
+            story=partial(_wait_story, shown),
+            opens=lambda row: self._levels.stops(row, step, cut(row["name"], _TITLE_CELLS)),
             identity=("blocking", "name", "phase"),
             empty="level.no_waits",
             table=PhaseTable,
@@ -152,24 +174,32 @@ class PhaseLists:
 
     # ------------------------------------------------------------ asynchrony
 
-    def asynchrony(self) -> Level:
-        """Both pairs, prefetching, how far each stage is ahead; prefetching opens its events."""
+    def asynchrony(self, step: int | None) -> Level:
+        """Both pairs, prefetching, how far each stage is ahead; each opens the names it was told from."""
         frame = _asynchrony_rows(self._phases)
         return Level(
             crumb=lambda messages: messages.text("view.phases.asynchrony"),
             columns=arranged(_ASYNCHRONY, frame),
             frame=frame,
             story=lambda row, messages: _asynchrony_story(row, self._phases, messages),
-            opens=self._open_asynchrony,
+            opens=lambda row: self._open_asynchrony(row, step),
             identity=("subject",),
+            again=self.asynchrony,
         )
 
-    def _open_asynchrony(self, row: Row) -> Level | None:
-        events = self._phases.prefetch.events
-        if row["subject"] != "prefetch" or events.is_empty():
+    def _open_asynchrony(self, row: Row, step: int | None) -> Level | None:
+        subject, events = str(row["subject"]), self._phases.prefetch.events
+        if subject.startswith("pair_"):
+            pair = self._phases.pairs[int(subject.removeprefix("pair_"))]
+            return self._levels.heaviest(pair.phases, step, f"asynchrony.{subject}")
+        if subject != "prefetch":
+            stage = subject.removeprefix("stage_")
+            depth = next(depth for depth in self._phases.prefetch.depths if depth.stage == stage)
+            events = events.filter(pl.col("name").is_in(depth.names))
+        if events.is_empty():
             return None
         return Level(
-            crumb=lambda messages: messages.text("asynchrony.prefetch"),
+            crumb=lambda messages: messages.text(f"asynchrony.{subject}"),
             columns=PREFETCH_EVENTS,
             frame=events,
             story=lambda event, messages: Story(
@@ -203,6 +233,9 @@ def _waits_of(phase: str, step: int | None, phases: Phases) -> pl.DataFrame:
 def _remarks(row: Row, step: int | None, phases: Phases, messages: Messages) -> Iterator[str]:
     """What is worth knowing of a phase beside its times, in a few words each."""
     phase = row["phase"]
+    if row["attributed_ns"] is None:
+        yield messages.text("remark.unnamed")
+        return
     waits = _waits_of(phase, step, phases)
     if int(waits["ns"].sum()):
         mark = f"{MARKS[True]} " if waits["flagged"].any() else ""
@@ -293,10 +326,14 @@ def _step_story(row: Row, phases: Phases, messages: Messages) -> Story:
             "spread": percent_text(variation.spread),
         }
         lines.append(f"{MARKS[variation.flagged]} {messages.text('story.variation', values)}")
+        if variation.short:
+            short = {"steps": short_steps(variation, messages)}
+            lines.append(f"{MARKS[True]} {messages.text('story.short_steps', short)}")
         grown = growth_rows(growth for growth in (*variation.phases, *variation.names) if growth.grown_ns > 0)
         lines += [_growth_line(growth, messages) for growth in grown.iter_rows(named=True)]
     title = messages.text("bar.step", {"step": "–" if row["step"] is None else row["step"]})
-    excluded = [messages.text("steps.excluded")] if row["excluded"] else []
+    why = "steps.lossy" if row["step"] in phases.windows.lossy else "steps.excluded"
+    excluded = [messages.text(why)] if row["excluded"] else []
     return Story(title, exact_pairs(_STEPS[1:], row, messages), lines, excluded)
 
 
@@ -313,7 +350,7 @@ def _growth_line(row: Row, messages: Messages) -> str:
     return messages.text("story.grown", {"what": what, **values})
 
 
-def _wait_story(row: Row, messages: Messages) -> Story:
+def _wait_story(shown: tuple[Column, ...], row: Row, messages: Messages) -> Story:
     lead = []
     if row["producer"] is not None:
         lead.append(messages.text("why.wait_for", {"name": cut(row["producer"], 200)}))
@@ -321,7 +358,7 @@ def _wait_story(row: Row, messages: Messages) -> Story:
     if row["flagged"]:
         lead.append(f"{MARKS[True]} {messages.text('story.flagged')}")
     title = f"{cut(row['name'], _TITLE_CELLS)} · {phase_name(row['phase'], messages)}"
-    return Story(title, exact_pairs(_WAITS[1:], row, messages), (), lead)
+    return Story(title, exact_pairs(shown[1:], row, messages), (), lead)
 
 
 _PREFETCH_ANSWERS = {True: "present", False: "absent", None: "unknown"}

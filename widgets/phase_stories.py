@@ -33,8 +33,9 @@ def why_lines(row: Row, why: Why | None, messages: Messages) -> list[str]:
         lines.append(f"★ {messages.text(f'star_why.{star}')}")
     if why is not None:
         lines += [messages.text("why.line", {"why": messages.text("why.joint").join(_whys(why, messages))})]
-        if why.note:
-            lines.append(messages.text("why.note", {"note": visible(why.note)}))
+        note = (why.note_zh if messages.language == "zh" else None) or why.note
+        if note:
+            lines.append(messages.text("why.note", {"note": visible(note)}))
     return lines
 
 

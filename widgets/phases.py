@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from widgets.list_pane import View
 from widgets.phase_levels import PhaseLevels
@@ -32,13 +32,48 @@ class PhasesPane(StepPane):
         lists = self._lists = PhaseLists(phases, levels)
         waits = lists.waits(self.step)
         blocking = phases.waits.by_name.height + phases.waits.device_syncs.height
-        return {
+        views = {
             "phases": View("phases", lists.phases(self.step, self.messages), 7, counted=False),
             "tree": View("tree", levels.call_tree(self.step), 1, counted=False),
             "steps": View("steps", lists.steps(), phases.times.steps.height),
             "waits": View("waits", waits, blocking),
-            "asynchrony": View("asynchrony", lists.asynchrony(), 1, counted=False),
+            "asynchrony": View("asynchrony", lists.asynchrony(self.step), 1, counted=False),
         }
+        if phases.windows.whole_trace:
+            del views["steps"]
+        return views
+
+    @property
+    def told_step(self) -> int | None:
+        """The list of all steps is of no single one, until one is opened."""
+        return self.places[0] if self._in_steps() else self._step
+
+    def _in_steps(self) -> bool:
+        return self._view == "steps" and len(self._stack) == 1
+
+    def choose_step(self, step: int | None) -> None:
+        """The list of steps has the cursor on the one chosen."""
+        super().choose_step(step)
+        if step is not None and "steps" in self._stacks:
+            self._stacks["steps"][0].select_row({"step": step})
+
+    def _turn_step(self, by: int) -> None:
+        """In the list of steps, and in what it opens, the mean is no place to go to."""
+        steps = [step for step in self.places if step is not None]
+        table = self.table()
+        if self._view != "steps" or not steps or table is None:
+            super()._turn_step(by)
+            return
+        row = table.highlighted_row
+        step = row["step"] if self._in_steps() and row is not None else self._step
+        place = steps.index(step) + by if step in steps else 0
+        self.choose_step(steps[place % len(steps)])
+
+    def _open(self, row: Mapping[str, Any]) -> None:
+        """A step that is opened is the one that all lists are of."""
+        if self._in_steps() and row["step"] is not None:
+            self.choose_step(int(row["step"]))
+        super()._open(row)
 
     def in_call_tree(self) -> bool:
         """The call tree, or the part of it below a phase."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual import on
@@ -12,8 +12,10 @@ from analysis.datafile import load_toml
 from analysis.notes import Missing
 from analysis.phases.representative import representative_step
 from analysis.phases.tables import step_head
+from analysis.report.chapters.trees import cut_text
 from analysis.units import count_text, percent_text, time_text
 from widgets.frame_line import Part, PartLine
+from widgets.level import LevelView
 from widgets.list_pane import ListPane
 from widgets.missing import missing_text
 from widgets.safe_text import packed, safe_text
@@ -30,6 +32,12 @@ if TYPE_CHECKING:
     from widgets.list_pane import View
 
 
+_LINES_ABOVE = 2
+"""The step and the sub-tabs."""
+_LEAST_LINES_OF_LIST = 7
+"""Lines of the list, its header included, for which the hints give way."""
+
+
 class StepPane(ListPane):
     """Lists of one step, or of the mean; the row in each stays when another step is chosen."""
 
@@ -42,6 +50,8 @@ class StepPane(ListPane):
         super().__init__(messages)
         self._phases: Phases | Missing | None = None
         self._step: int | None = None
+        self._reopening: dict[LevelView, Mapping[str, Any]] = {}
+        """Lists on their way to another step, and the row that was open in each."""
 
     def compose(self) -> ComposeResult:
         """The step and its number above the lists."""
@@ -89,11 +99,13 @@ class StepPane(ListPane):
             self.query_one("#step").display = False
             self.query_one("#remarks", Static).update(safe_text(f" {missing_text(phases, self.messages)}"))
             return
-        head = step_head(phases.times, self._step)
-        parts = [Part("", self._step_words(phases))]
+        step = self.told_step
+        head = step_head(phases.times, step)
+        parts = [Part("", self._step_words(phases, step))]
         if len(self.places) > 1:
             parts += [Part("previous_step", "◂"), Part("next_step", "▸")]
-        parts.append(Part("", f" {time_text(head.step_ns)}"))
+        key = "steps.whole_time" if phases.windows.whole_trace else "steps.time"
+        parts.append(Part("", f" {self.messages.text(key, {'time': time_text(head.step_ns)})}"))
         unclassified = {
             "share": percent_text(head.unclassified_share),
             "sync": time_text(head.device_sync_ns),
@@ -104,19 +116,28 @@ class StepPane(ListPane):
         lines = packed(remarks, max(40, self.size.width or self.app.size.width) - 1)
         text = Text("\n", no_wrap=True, overflow="ellipsis").join(safe_text(f" {line}") for line in lines)
         self.query_one("#remarks", Static).update(text)
-        self.query_one("#remarks").display = bool(remarks)
+        # On a low screen rows of the list count more than hints on it.
+        hints = len(lines) if remarks else 0
+        fits = not self.size.height or self.size.height - _LINES_ABOVE - hints >= _LEAST_LINES_OF_LIST
+        self.query_one("#remarks").display = bool(remarks) and fits
+        self.call_after_refresh(self._share_room)
 
-    def _step_words(self, phases: Phases) -> str:
+    @property
+    def told_step(self) -> int | None:
+        """The step that the line above the lists speaks of; None is the mean."""
+        return self._step
+
+    def _step_words(self, phases: Phases, step: int | None) -> str:
         if phases.windows.whole_trace:
             return self.messages.text("steps.whole_trace")
         numbers = phases.windows.frame["step"]
         ends = {"first": str(numbers[0]), "last": str(numbers[-1])}
-        if self._step is None:
+        if step is None:
             count = count_text(phases.windows.averaged.height)
             return self.messages.text("steps.mean", {"count": count, **ends})
         if len(numbers) == 1:
-            return self.messages.text("bar.step", {"step": self._step})
-        return self.messages.text("steps.one", {"step": self._step, **ends})
+            return self.messages.text("bar.step", {"step": step})
+        return self.messages.text("steps.one", {"step": step, **ends})
 
     def _remarks(self, phases: Phases) -> list[str]:
         """What must be known to read the numbers right."""
@@ -124,12 +145,16 @@ class StepPane(ListPane):
         windows, times = phases.windows, phases.times
         if times.confidence == "low":
             limit = load_toml("analysis.phases", "phases.toml")["confidence"]["unclassified_above"]
-            remarks.append(self.messages.text("steps.low", {"limit": percent_text(limit, 0)}))
-        excluded = windows.frame.filter("excluded")["step"].to_list()
-        if self._step is None and excluded and not windows.whole_trace:
-            numbers = ", ".join(str(step) for step in excluded)
+            key = "steps.low_whole" if windows.whole_trace else "steps.low"
+            remarks.append(self.messages.text(key, {"limit": percent_text(limit, 0)}))
+        if self._step is None and windows.cut:
+            remarks.append(cut_text(windows, self.messages))
+        if self._step is None and windows.compile_steps:
+            numbers = ", ".join(str(step) for step in windows.compile_steps)
             remarks.append(self.messages.text("steps.left_out", {"steps": numbers}))
-        elif self._step in excluded and self._step is not None:
+        elif self._step in windows.lossy:
+            remarks.append(self.messages.text("steps.lossy"))
+        elif self._step in windows.compile_steps:
             remarks.append(self.messages.text("steps.excluded"))
         if self._step is None and self.in_call_tree() and not windows.whole_trace:
             nearest = representative_step(phases)
@@ -146,16 +171,44 @@ class StepPane(ListPane):
         return False
 
     def choose_step(self, step: int | None) -> None:
-        """Show the lists of another step; those that belong to the old one alone are closed."""
+        """Show the lists of another step, and what was opened below a row where that step has the row."""
         self._step = step
         for stack in self._stacks.values():
-            while len(stack) > 1 and stack[-1].level.again is None:
-                stack.pop().remove()
-            for view in stack:
-                if view.level.again is not None:
-                    view.replace(view.level.again(step))
+            self._turn_stack(stack, step)
         self._draw_step()
         self._show_top()
+
+    def _turn_stack(self, stack: list[LevelView], step: int | None) -> None:
+        """Bring the lists of one sub-tab to another step; lists that are the same for all steps stay."""
+        if all(view.level.again is None for view in stack):
+            return
+        opened = None
+        while len(stack) > 1 and stack[-1].level.again is None:
+            stack.pop().remove()
+            opened = stack[-1].table.highlighted_row
+        if opened is not None:
+            self._reopening[stack[-1]] = opened
+        for place, view in enumerate(stack):
+            if view.level.again is None:
+                continue
+            level = view.level.again(step)
+            if level is None:
+                while len(stack) > place:
+                    stack.pop().remove()
+                return
+            view.replace(level)
+
+    @on(LevelView.Filled)
+    def _open_again(self, event: LevelView.Filled) -> None:
+        """What was opened in another step is opened in this one, if the row is the same."""
+        row = self._reopening.pop(event.view, None)
+        name = next((name for name, stack in self._stacks.items() if stack[-1] is event.view), None)
+        if row is None or name is None or not event.view.table.has_selected(row):
+            return
+        selected = event.view.table.highlighted_row
+        deeper = None if selected is None else event.view.level.opens(selected)
+        if deeper is not None:
+            self._push(deeper, name)
 
     def do_next_step(self) -> None:
         """Mean, first step … last step, mean again."""
@@ -168,6 +221,12 @@ class StepPane(ListPane):
     def _turn_step(self, by: int) -> None:
         places = self.places
         self.choose_step(places[(places.index(self._step) + by) % len(places)])
+
+    def go_to(self, view: str, filter_text: str | None, row: Mapping[str, Any] | None = None) -> None:
+        """Show a list of the mean, which is what judgements are on."""
+        if self._stacks and self._step != self.places[0]:
+            self.choose_step(self.places[0])
+        super().go_to(view, filter_text, row)
 
     @on(PartLine.Clicked, "#step")
     def _step_clicked(self, event: PartLine.Clicked) -> None:

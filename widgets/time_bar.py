@@ -74,7 +74,8 @@ def time_bar(metrics: CoreMetrics, step: Mapping[str, Any] | None, messages: Mes
     if metrics.headline is None:
         return TimeBar(messages.text("bar.none"), (), below=below)
     name, value = metrics.headline
-    title = messages.text(f"headline.{name}", {"time": time_text(value.value_ns)})
+    key = f"bar.{metrics.step_side}" if name == "step" else f"headline.{name}"
+    title = messages.text(key, {"time": time_text(value.value_ns)})
     if name == "iteration" and metrics.h2d and metrics.model_execute and metrics.d2h:
         parts = tuple(
             (messages.text(f"bar.{key}"), time.value_ns)
@@ -91,7 +92,7 @@ def time_bar(metrics: CoreMetrics, step: Mapping[str, Any] | None, messages: Mes
     if isinstance(decomposition, Missing):
         return TimeBar(title, (), below=below)
     if step is not None:
-        title = messages.text("headline.step", {"time": time_text(step["wall_ns"])})
+        title = messages.text("bar.device_step", {"time": time_text(step["wall_ns"])})
         parts = tuple((messages.text(f"bar.{key}"), int(step[column])) for key, column in _PARTS)
         below = messages.text("bar.below_mean", {"below": below}) if below else ""
         return TimeBar(title, parts, messages.text("bar.step", {"step": step["step"]}), below)

@@ -82,6 +82,9 @@ class TreeRows:
         self._filtered: _Openness | None = None
         self._kept: Flags | None = None
         self._matches: Flags | None = None
+        self._small_names: pl.Series | None = None
+        self._found: tuple[str, Flags] | None = None
+        self._sorted_by: str | None = None
         self._by_parent = np.argsort(self.parent, kind="stable")
         self._place = self._places()
 
@@ -92,6 +95,9 @@ class TreeRows:
 
     def sort_by(self, key: str | None) -> None:
         """Order siblings by a column, largest first, unknown ones last; None is the order of the tree."""
+        if key == self._sorted_by:
+            return
+        self._sorted_by = key
         if key is None or not len(self):
             self._by_parent = np.argsort(self.parent, kind="stable")
         else:
@@ -111,9 +117,13 @@ class TreeRows:
         self._filtered = _Openness.of(below)
 
     def matching(self, text: str) -> Flags:
-        """Whether each node's name contains the text."""
-        found = self.nodes["name"].cast(pl.String).str.to_lowercase().str.contains(text.lower(), literal=True)
-        return found.fill_null(value=False).to_numpy().astype(np.bool_)
+        """Whether each node's name contains the text; the last answer is kept."""
+        if self._found is None or self._found[0] != text:
+            if self._small_names is None:
+                self._small_names = self.nodes["name"].cast(pl.String).str.to_lowercase()
+            found = self._small_names.str.contains(text.lower(), literal=True).fill_null(value=False)
+            self._found = text, found.to_numpy().astype(np.bool_)
+        return self._found[1]
 
     @property
     def match_count(self) -> int:

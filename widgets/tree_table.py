@@ -13,10 +13,13 @@ from widgets.phase_marks import PHASE_PARTS, phase_mark
 from widgets.row_painter import Lead, Mark
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
     from textual import events
     from textual.strip import Strip
 
+    from analysis.report.columns import Column
     from widgets.frame_view import FrameView
     from widgets.row_painter import Leads
     from widgets.tree_rows import TreeLines, TreeRows
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 OPEN_MARK = "▾ "
 CLOSED_MARK = "▸ "
 STAR = " ★"
+STAR_BELOW = " ☆"
+"""Of a closed node: there is a ★ somewhere below it."""
 
 MOST_OPENED = 2_000
 """Lines that opening everything below a node shows at most."""
@@ -51,9 +56,10 @@ class TreeTable(FrameTable):
         *PHASE_PARTS.values(),
         "tree-table--guide",
         "tree-table--star",
+        "tree-table--star-below",
         "tree-table--more",
     }
-    """Letters of the phases, indentation with the marks of open and closed, ★, lines of what is left out."""
+    """Letters of the phases, indentation with the marks of open and closed, ★, ☆, lines of those left out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "close_branch", "Close, or go to the parent", id="table.left", show=False),
@@ -65,7 +71,10 @@ class TreeTable(FrameTable):
     ]
 
     _rows: TreeRows | None = None
+    _prepared: TreeRows | None = None
     _lines: TreeLines | None = None
+    _wanted: int | None = None
+    """The node that was to be shown last; the selected one where a filter leaves nothing in view."""
 
     # What the owner does and asks.
 
@@ -90,13 +99,24 @@ class TreeTable(FrameTable):
         line = self._line(self.cursor_row)
         return None if line is None or line[1] else line[0]
 
-    def set_frame(self, frame: pl.DataFrame, *, keep_cursor: bool = True) -> None:
-        """Show another tree; what is open, order, filter and the selected node stay where they are found."""
+    def prepare(self, frame: pl.DataFrame) -> None:
+        """Find out who is below whom in a tree."""
         # polars takes 0.3 s to import and must not delay the first paint.
         from widgets.tree_rows import TreeRows  # noqa: PLC0415
+
+        self._prepared = TreeRows(frame)
+
+    def set_frame(
+        self, frame: pl.DataFrame, *, columns: Sequence[Column] | None = None, keep_cursor: bool = True
+    ) -> None:
+        """Show another tree; what is open, order, filter and the selected node stay where they are found."""
+        from widgets.tree_rows import TreeRows  # noqa: PLC0415  # see prepare
         from widgets.tree_twins import carry_over  # noqa: PLC0415
 
-        old, tree = self._rows, TreeRows(frame)
+        old, prepared = self._rows, self._prepared
+        self._prepared = None
+        tree = prepared if prepared is not None and prepared.nodes is frame else TreeRows(frame)
+        self._columns = self._columns if columns is None else tuple(columns)
         node = carry_over(old, tree, self._selected_or_parent()) if old is not None and keep_cursor else None
         if node is None and len(tree):
             tree.open_first(FIRST_LINES)
@@ -110,6 +130,15 @@ class TreeTable(FrameTable):
         self._place_columns()
         self._highlighted = None
         self._show_node(node)
+
+    def has_selected(self, row: Mapping[str, Any]) -> bool:
+        """Whether the selected node is the one that a node of an earlier tree was, numbers in names apart."""
+        from widgets.tree_twins import same_name  # noqa: PLC0415  # see prepare
+
+        selected = self.highlighted_row
+        if selected is None or selected["depth"] != row["depth"]:
+            return False
+        return same_name(selected["name"], row["name"])
 
     def next_match(self) -> None:
         """Go to the next node with the text of the filter, or of the last one, opening the way to it."""
@@ -152,17 +181,20 @@ class TreeTable(FrameTable):
             self._show_node(node)
 
     def watch_filter(self, text: str) -> None:
-        """Show the way to what is found, with the selected node kept if it is on it."""
+        """Show the way to what is found, with the selected node kept if it is on it, or nothing is found."""
         self._last_search = text or self._last_search
         if self._rows is None:
             return
         node = self._selected_or_parent()
         self._rows.set_filter(text)
-        if text and (node is None or not self._rows.is_kept(node)):
-            node = self._rows.next_match(text, None, 1)
+        first = self._rows.next_match(text, None, 1) if text else None
+        if first is not None and (node is None or not self._rows.is_kept(node)):
+            node = first
         if not text and node is not None:
             self._rows.reveal(node)
         self._show_node(node)
+        if first is not None:
+            self._scroll_down_to(self._position(first) or 0)
 
     # Keys and mouse.
 
@@ -231,10 +263,7 @@ class TreeTable(FrameTable):
         tree.open(node)
         before = self.match_count
         self._show_node(node)
-        rows = self._visible_rows
-        last = self.cursor_row + min(self.match_count - before, rows - 1)
-        if last >= self.scroll_offset.y + rows:
-            self.scroll_to(y=last - rows + 1, animate=False)
+        self._scroll_down_to(self.cursor_row + min(self.match_count - before, self._visible_rows - 1))
 
     def _close(self, node: int) -> None:
         if self._rows is not None:
@@ -266,7 +295,11 @@ class TreeTable(FrameTable):
         mark = OPEN_MARK if tree.is_open(node) else CLOSED_MARK if tree.children[node] else "  "
         phase = self._value("phase", node)
         letter = () if phase is None and tree.parent[node] < 0 else (phase_mark(phase),)
-        after = (Mark(STAR, "tree-table--star"),) if self._value("star", node) is not None else ()
+        after: tuple[Mark, ...] = ()
+        if self._value("star", node) is not None:
+            after = (Mark(STAR, "tree-table--star"),)
+        elif self._value("stars_below", node) and not tree.is_open(node):
+            after = (Mark(STAR_BELOW, "tree-table--star-below"),)
 
         def lead(width: int) -> Lead:
             return Lead((Mark(indentation(depth, width) + mark, "tree-table--guide"), *letter), after)
@@ -295,7 +328,7 @@ class TreeTable(FrameTable):
 
     def _selected_or_parent(self) -> int | None:
         line = self._line(self.cursor_row)
-        return None if line is None else line[0]
+        return self._wanted if line is None else line[0]
 
     def _is_mark(self, position: int, x: int) -> bool:
         line = self._line(position)
@@ -341,12 +374,20 @@ class TreeTable(FrameTable):
 
     def _show_node(self, node: int | None) -> None:
         """After the lines changed: put the cursor on a node, or on what hides it."""
+        self._wanted = node
         self._show_lines()
         position = None
         while node is not None and node >= 0 and self._rows is not None and position is None:
             position = self._position(node)
             node = int(self._rows.parent[node])
         self._put_cursor(position or 0)
+
+    def _scroll_down_to(self, position: int) -> None:
+        """Scroll just as far as a line below the screen comes into view."""
+        rows = self._visible_rows
+        if position >= self.scroll_offset.y + rows > 0:
+            # Forced, because there is no scrollbar yet where the lines were few before.
+            self.scroll_to(y=position - rows + 1, animate=False, force=True)
 
     def _put_cursor(self, position: int) -> None:
         self.cursor_row = position

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
+
+import polars as pl
 
 if TYPE_CHECKING:
     from widgets.tree_rows import TreeRows
-
-_NUMBER = re.compile(r"\d+")
 
 
 def carry_over(old: TreeRows, new: TreeRows, selected: int | None) -> int | None:
@@ -44,31 +43,43 @@ def carry_over(old: TreeRows, new: TreeRows, selected: int | None) -> int | None
     return found
 
 
+def same_name(one: str | None, other: str | None) -> bool:
+    """Whether two names differ in nothing but the numbers in them."""
+    first, second = _without_numbers([one or "", other or ""])
+    return first == second
+
+
 def _twins(
     old: TreeRows, children: list[int], wanted: list[int], new: TreeRows, candidates: list[int]
 ) -> dict[int, int]:
     """For the wanted ones of some children the candidate that is the same node."""
     if len(children) == 1 and len(candidates) == 1 and old.parent[children[0]] < 0:
         return {children[0]: candidates[0]}
-    names = {child: _name(old, child) for child in children}
-    exact: dict[str, int] = {}
+    names = _names(old, children)
+    # Of several candidates with one name the first counts.
+    new_names = _names(new, candidates)
+    exact = dict(zip(reversed(new_names), reversed(candidates), strict=True))
+    named = dict(zip(children, names, strict=True))
+    twins = {child: exact[named[child]] for child in wanted if named[child] in exact}
+    missing = set(wanted) - twins.keys()
+    if not missing:
+        return twins
     alike: defaultdict[str, list[int]] = defaultdict(list)
-    for candidate in candidates:
-        name = _name(new, candidate)
-        exact.setdefault(name, candidate)
-        alike[_NUMBER.sub("#", name)].append(candidate)
-    twins = {child: exact[names[child]] for child in wanted if names[child] in exact}
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for child in children:
-        places[_NUMBER.sub("#", names[child])].append(child)
-    for child in wanted:
-        if child not in twins:
-            key = _NUMBER.sub("#", names[child])
-            place = places[key].index(child)
-            if place < len(alike[key]):
-                twins[child] = alike[key][place]
+    for candidate, key in zip(candidates, _without_numbers(new_names), strict=True):
+        alike[key].append(candidate)
+    seen: Counter[str] = Counter()
+    for child, key in zip(children, _without_numbers(names), strict=True):
+        place = seen[key]
+        seen[key] += 1
+        if child in missing and place < len(alike.get(key, ())):
+            twins[child] = alike[key][place]
     return twins
 
 
-def _name(tree: TreeRows, node: int) -> str:
-    return tree.nodes["name"][node] or ""
+def _names(tree: TreeRows, nodes: list[int]) -> list[str]:
+    return tree.nodes["name"].cast(pl.String).fill_null("").gather(nodes).to_list()
+
+
+def _without_numbers(names: list[str]) -> list[str]:
+    """Names with a sign in place of each number."""
+    return pl.Series(names, dtype=pl.String).str.replace_all(r"\d+", "#").to_list()

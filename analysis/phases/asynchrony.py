@@ -8,12 +8,14 @@ import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.phases.model import PAIRS, PHASES
+from analysis.phases.batch_index import windows_at
+from analysis.phases.model import EMBEDDING_UPDATE, PAIRS, PHASES
 from analysis.phases.results import Pair
 from analysis.trace.intervals import Intervals
+from analysis.units import mean
 
 if TYPE_CHECKING:
-    from analysis.phases.model import Classified
+    from analysis.phases.model import Classified, Windows
     from analysis.trace.model import Trace
 
 THREADS: Final = "threads"
@@ -21,11 +23,17 @@ STREAMS: Final = "streams"
 SERIAL: Final = "serial"
 NOT_OBSERVABLE: Final = "not_observable"
 
-_WORK: Final = {"phase": pl.Int8(), "start_ns": pl.Int64(), "end_ns": pl.Int64()}
+_WORK: Final = {"phase": pl.Int8(), "window": pl.Int64(), "start_ns": pl.Int64(), "end_ns": pl.Int64()}
 
 
 def pair_verdicts(
-    classified: Classified, slices: pl.DataFrame, launches: pl.DataFrame, trace: Trace
+    classified: Classified,
+    windows: Windows,
+    slices: pl.DataFrame,
+    launches: pl.DataFrame,
+    trace: Trace,
+    *,
+    fused: bool,
 ) -> tuple[Pair, ...]:
     """How the phases of each pair of PAIRS run, over the whole trace (spec P4; facts/phases.md 3).
 
@@ -34,23 +42,33 @@ def pair_verdicts(
     for those that only wait for an event or a notification. From the limit of phases.toml on, the host ratio
     says ``threads``, else the device ratio ``streams``. Phases that the host issues one after the other may
     still run together on the device: where no device work is tied to anything, that is no evidence of
-    ``serial``.
+    ``serial``. A table update that is a part of the backward pass cannot be told from it on the host: there
+    only the device tells.
 
     Args:
         classified: The phase of every host bar.
+        windows: The steps: what could be hidden is told of the averaged ones.
         slices: The frame of :func:`analysis.phases.slices.slices`.
         launches: The frame of :func:`analysis.trace.flows.launches`.
         trace: The trace that both are of.
+        fused: Whether only the backward pass writes embedding tables.
     """
     host = slices.filter(~pl.col("waiting"), pl.col("phase") >= 0)
-    device = _device_work(classified, launches, trace)
-    return tuple(_verdict(pair, host, device) for pair in PAIRS)
+    device = _device_work(classified, windows, launches, trace)
+    averaged = windows.frame.with_row_index("window").filter(~pl.col("excluded"))["window"].cast(pl.Int64)
+    return tuple(
+        _verdict(pair, host, device, averaged, on_host=not (fused and EMBEDDING_UPDATE in pair))
+        for pair in PAIRS
+    )
 
 
-def _device_work(classified: Classified, launches: pl.DataFrame, trace: Trace) -> pl.DataFrame:
-    """Bars of the device with the phase of the operator that launched each: columns _WORK.
+def _device_work(
+    classified: Classified, windows: Windows, launches: pl.DataFrame, trace: Trace
+) -> pl.DataFrame:
+    """Bars of the device with the phase and the window of the operator that launched each: columns _WORK.
 
-    The phase is -1 where the operator has none. Bars without a known operator are left out.
+    The phase is -1 where the operator has none, the window null outside of all. Bars without a known operator
+    are left out.
     """
     bars = classified.bars.frame["event"].to_numpy()
     row_of = np.full(trace.events.height, -1, np.int64)
@@ -60,10 +78,14 @@ def _device_work(classified: Classified, launches: pl.DataFrame, trace: Trace) -
     events = trace.events.select("name", "task_type", "start_ns", "duration_ns")
     work = events.select(pl.all().gather(tied["event"].to_numpy()[row >= 0]))
     start = pl.col("start_ns")
+    operators = classified.bars.frame["start_ns"].gather(row[row >= 0])
     return (
-        work.with_columns(pl.Series("phase", classified.phase[row[row >= 0]]))
+        work.with_columns(
+            pl.Series("phase", classified.phase[row[row >= 0]]),
+            windows_at(operators, windows).alias("window"),
+        )
         .filter(~_waits(work))
-        .select("phase", start, (start + pl.col("duration_ns")).alias("end_ns"))
+        .select("phase", "window", start, (start + pl.col("duration_ns")).alias("end_ns"))
         .cast(_WORK)  # type: ignore[arg-type]
     )
 
@@ -76,10 +98,17 @@ def _waits(bars: pl.DataFrame) -> pl.Series:
     return types.is_in(waits.implode()).fill_null(value=False)
 
 
-def _verdict(phases: tuple[str, str], host: pl.DataFrame, device: pl.DataFrame) -> Pair:
-    """What the work of both sides says."""
+def _verdict(
+    phases: tuple[str, str], host: pl.DataFrame, device: pl.DataFrame, averaged: pl.Series, *, on_host: bool
+) -> Pair:
+    """What the work of both sides says.
+
+    ``averaged`` are the windows that means are made of, ``on_host`` is whether the host tells the phases
+    apart.
+    """
     host_sides, device_sides = _sides(phases, host), _sides(phases, device)
-    host_ratio, device_ratio = _ratio(*host_sides), _ratio(*device_sides)
+    host_ratio = _ratio(*host_sides) if on_host else None
+    device_ratio = _ratio(*device_sides)
     limit = _limits()["pairs"]["least_ratio"]
     unobservable = None
     if host_ratio is not None and host_ratio >= limit:
@@ -96,8 +125,19 @@ def _verdict(phases: tuple[str, str], host: pl.DataFrame, device: pl.DataFrame) 
         device_ratio=device_ratio,
         host_ns=(host_sides[0].total, host_sides[1].total),
         device_ns=(device_sides[0].total, device_sides[1].total),
+        hideable_ns=max(
+            # Blocked until the device is done, a thread has nothing that could be done elsewhere.
+            _shorter_ns(phases, host.filter(~pl.col("syncing")), averaged),
+            _shorter_ns(phases, device, averaged),
+        ),
         unobservable=unobservable,
     )
+
+
+def _shorter_ns(phases: tuple[str, str], work: pl.DataFrame, averaged: pl.Series) -> int:
+    """Work of the shorter side in the mean step."""
+    sides = _sides(phases, work.filter(pl.col("window").is_in(averaged.implode())))
+    return mean(min(side.total for side in sides), averaged.len())
 
 
 def _unobservable(ratios: tuple[float | None, float | None], device: pl.DataFrame) -> str | None:

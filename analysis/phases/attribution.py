@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.phases.main_thread import main_pieces
+from analysis.phases.main_thread import autograd_tracks, main_pieces
 from analysis.phases.model import (
     DENSE_UPDATE,
     EMBEDDING_UPDATE,
@@ -21,7 +21,6 @@ from analysis.phases.model import (
 from analysis.phases.remainder import mean_names, mean_remainder, names_by_step, remainder, summing_to
 from analysis.trace.flows import FORWARD_TO_BACKWARD
 from analysis.trace.intervals import union_by
-from analysis.trace.model import AUTOGRAD, PYTHON_OTHER
 from analysis.trace.step_windows import step_at
 from analysis.units import mean
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from analysis.trace.model import Trace
 
 _SUMS: Final = ("main_thread_ns", "attributed_ns", "inferred_ns")
-_BESIDE: Final = {"autograd_ns": AUTOGRAD, "other_threads_ns": PYTHON_OTHER}
+_BESIDE: Final = ("autograd_ns", "other_threads_ns")
 
 
 def phase_times(
@@ -46,7 +45,7 @@ def phase_times(
         steps: The frame of :func:`analysis.trace.steps.trace_steps`.
     """
     main = main_pieces(classified, windows, pieces, trace)
-    by_step = _by_step(main, _beside(classified, pieces), windows)
+    by_step = _known(_by_step(main, _beside(windows, pieces, trace), windows), classified)
     parts = remainder(main, windows)
     averaged = by_step.filter(~pl.col("excluded"))
     by_phase = _mean(averaged, parts.filter(~pl.col("excluded")))
@@ -85,6 +84,13 @@ def _by_step(main: pl.DataFrame, beside: pl.DataFrame, windows: Windows) -> pl.D
     return rows.with_columns(share.alias("share")).select(*STEP_PHASES).cast(STEP_PHASES)  # type: ignore[arg-type]
 
 
+def _known(by_step: pl.DataFrame, classified: Classified) -> pl.DataFrame:
+    """The same without numbers for phases that nothing in the whole trace tells of: unknown is not 0."""
+    named = [PHASES[code] for code in np.unique(classified.phase) if code >= 0]
+    seen = pl.col("phase").is_in([*named, UNCLASSIFIED]) | (pl.col("main_thread_ns").sum().over("phase") > 0)
+    return by_step.with_columns(pl.when(seen).then(pl.col(*_SUMS, "share", *_BESIDE)))
+
+
 def _on_main(main: pl.DataFrame) -> pl.DataFrame:
     """Sums of the main thread's pieces: window, code, main_thread_ns, attributed_ns, inferred_ns."""
     sums = main.group_by("window", code=pl.col("phase").cast(pl.Int64)).agg(
@@ -106,14 +112,14 @@ def _on_main(main: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _beside(classified: Classified, pieces: pl.DataFrame) -> pl.DataFrame:
+def _beside(windows: Windows, pieces: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """Work of the other threads inside steps, each instant once: window, code and the columns of _BESIDE."""
-    threads = classified.bars.frame.select("track", "role").unique()
+    autograd = pl.col("track").is_in(autograd_tracks(windows, trace).implode())
     work = pieces.filter(pl.col("phase") >= 0, pl.col("window") >= 0, ~pl.col("waiting"))
     found = pl.DataFrame(schema={"window": pl.Int64(), "code": pl.Int64()})
-    for column, role in _BESIDE.items():
-        tracks = threads.filter(pl.col("role") == role)["track"]
-        own = work.filter(pl.col("track").is_in(tracks.implode()))
+    others = ~autograd & (pl.col("track") != windows.main_track)
+    for column, of_threads in zip(_BESIDE, (autograd, others), strict=True):
+        own = work.filter(of_threads)
         group = own["window"] * len(PHASES) + own["phase"]
         union = union_by(group, own["start_ns"], own["end_ns"])
         sums = union.group_by(window=pl.col("group") // len(PHASES), code=pl.col("group") % len(PHASES)).agg(
@@ -127,7 +133,8 @@ def _mean(averaged: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
     """The seven rows of the mean step; they sum to it."""
     steps = parts.height
     step_ns = mean(int(parts["step_ns"].sum()), steps)
-    rows = averaged.group_by("phase").agg(pl.col(*_SUMS, *_BESIDE).sum())
+    known = pl.col("attributed_ns").is_not_null().any()
+    rows = averaged.group_by("phase").agg(pl.col(*_SUMS, *_BESIDE).sum(), known=known)
     sums = pl.DataFrame({"phase": ROWS}).join(rows, on="phase", how="left", maintain_order="left")
     means = {name: [mean(total, steps) for total in sums[name]] for name in (*_SUMS, *_BESIDE)}
     for column in ("main_thread_ns", "attributed_ns"):
@@ -136,7 +143,8 @@ def _mean(averaged: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
     # One by one: a whole column by one number is a product with its rounded inverse.
     shares = [part / step_ns if step_ns else None for part in means["attributed_ns"]]
     frame = pl.DataFrame({"phase": ROWS, "share": shares, **means}, schema_overrides={"share": pl.Float64()})
-    return frame.select(*wanted).cast(wanted)  # type: ignore[arg-type]
+    known_only = pl.when(pl.lit(sums["known"])).then(pl.exclude("phase")).name.keep()
+    return frame.with_columns(known_only).select(*wanted).cast(wanted)  # type: ignore[arg-type]
 
 
 def _writes_tables(classified: Classified) -> bool:

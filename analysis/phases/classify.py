@@ -158,16 +158,21 @@ def _allowed() -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Ends of the bars of worker threads, in order; of equal ones the outermost bar comes last."""
+    """Ends of the bars of worker threads, in order; of equal ones the outermost bar comes last.
+
+    Of several threads the one that lasts longest, then the first by name: nothing depends on the order of the
+    file.
+    """
 
     time: Ints
     row: Ints
 
     @classmethod
-    def of(cls, rows: Ints, bars: HostBars) -> _Ends:
-        frame = bars.frame[rows]
+    def of(cls, rows: Ints, bars: HostBars, phase: Codes) -> _Ends:
+        frame = bars.frame.select("name", "start_ns", "duration_ns")[rows]
         time = (frame["start_ns"] + frame["duration_ns"]).to_numpy()
-        order = np.lexsort((rows, -bars.nesting.depth[rows], time))
+        duration, rank = frame["duration_ns"].to_numpy(), _ranks(frame["name"])
+        order = np.lexsort((-phase[rows], -rank, duration, -bars.nesting.depth[rows], time))
         return cls(time[order], rows[order])
 
     def before(self, moments: Ints, within_ns: int) -> Ints:
@@ -193,9 +198,18 @@ def _producers(wait: Flags, claimed: Codes, phase: Codes, bars: HostBars) -> Int
         asked = waits[claimed[waits] == code]
         if asked.size:
             known = phase >= 0 if code < 0 else phase == code
-            ends = _Ends.of(np.flatnonzero(worker & known & ~wait), bars)
+            ends = _Ends.of(np.flatnonzero(worker & known & ~wait), bars, phase)
             found[asked] = ends.before(end[asked], within_ns)
     return found
+
+
+def _ranks(names: pl.Series) -> Ints:
+    """Place of each name among all of them in order."""
+    distinct = names.unique().to_frame("name").sort(pl.col("name").cast(pl.String))
+    ranked = distinct.with_columns(rank=pl.int_range(pl.len(), dtype=pl.Int64))
+    return (
+        names.to_frame("name").join(ranked, on="name", how="left", maintain_order="left")["rank"].to_numpy()
+    )
 
 
 def _limits(table: str) -> dict[str, Any]:

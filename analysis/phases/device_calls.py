@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
+from analysis.phases.ancestry import nearest
 from analysis.trace.model import CANN
 from analysis.trace.nesting import nest
 
 if TYPE_CHECKING:
     from analysis.phases.model import Classified, Windows
     from analysis.trace.model import Trace
+    from analysis.trace.nesting import Ints
 
 
 def device_calls(classified: Classified, windows: Windows, trace: Trace) -> pl.DataFrame:
@@ -22,16 +25,42 @@ def device_calls(classified: Classified, windows: Windows, trace: Trace) -> pl.D
     thread itself.
 
     Returns:
-        name (Categorical), start_ns, duration_ns, in the order of the file.
+        event (row of ``trace.events``), name (Categorical), start_ns, duration_ns, in the order of the file.
     """
     main = trace.tracks.filter(pl.col("track") == windows.main_track)["tid"]
     tracks = trace.tracks.filter((pl.col("role") == CANN) & pl.col("tid").is_in(main.implode()))["track"]
     cats = pl.Series(load_toml("analysis.phases", "rules.toml")["sync"]["runtime_cats"], dtype=pl.String)
     of_runtime = (pl.col("track") == windows.main_track) & pl.col("cat").cast(pl.String).is_in(cats.implode())
-    bars = trace.events.filter(pl.col("track").is_in(tracks.implode()) | of_runtime).select(
-        "track", "name", "start_ns", "duration_ns"
-    )
+    on_main = pl.col("track").is_in(tracks.implode()) | of_runtime
+    numbered = trace.events.lazy().with_row_index("event").filter(on_main)
+    bars = numbered.select("event", "track", "name", "start_ns", "duration_ns").collect()
     names = bars["name"].unique().drop_nulls()
     blocking = names.filter(pl.Series(classified.rules.syncs(names.cast(pl.String))))
     calls = bars.filter(pl.col("name").is_in(blocking.implode()))
     return calls.filter(pl.Series(nest(calls).parent < 0)).drop("track")
+
+
+def holders(calls: pl.DataFrame, classified: Classified, windows: Windows) -> Ints:
+    """The innermost bar of the main thread that is open when each call starts, -1 where none is.
+
+    Args:
+        calls: Of :func:`device_calls`.
+        classified: The bars.
+        windows: Which thread is the main one.
+    """
+    track = pl.Series(np.full(calls.height, windows.main_track))
+    return classified.bars.nesting.bars.innermost(track, calls["start_ns"])
+
+
+def blocked_in_calls(classified: Classified, windows: Windows, trace: Trace) -> Ints:
+    """How long each bar itself is blocked in calls of the runtime, those inside of waits and syncs left out.
+
+    These are counted with the wait or the sync that they are a part of.
+    """
+    calls = device_calls(classified, windows, trace)
+    row = holders(calls, classified, windows)
+    marked = nearest(classified.wait | classified.sync, classified.bars.nesting.parent)
+    counted = (row >= 0) & (np.append(marked, -1)[row] < 0)
+    blocked = np.zeros(marked.size, np.int64)
+    np.add.at(blocked, row[counted], calls["duration_ns"].to_numpy()[counted])
+    return blocked

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from analysis.notes import Missing
 from analysis.phases.asynchrony import pair_verdicts
 from analysis.phases.attribution import phase_times
 from analysis.phases.classify import classify
+from analysis.phases.device_calls import blocked_in_calls
 from analysis.phases.prefetch import find_prefetch
 from analysis.phases.results import Phases
 from analysis.phases.slices import slices
+from analysis.phases.tables import wholly_fused
 from analysis.phases.variation import step_variation
 from analysis.phases.waits import find_waits
 from analysis.phases.windows import find_windows
@@ -48,6 +51,7 @@ def find_phases(
     if windows is None:
         return _ABSENT
     classified = classify(bars, rules, windows)
+    classified = replace(classified, in_calls_ns=blocked_in_calls(classified, windows, trace))
     pieces = slices(classified, windows)
     times = phase_times(classified, windows, pieces, trace, steps)
     return Phases(
@@ -55,7 +59,7 @@ def find_phases(
         classified=classified,
         times=times,
         waits=find_waits(classified, windows, trace),
-        pairs=pair_verdicts(classified, pieces, launches, trace),
+        pairs=pair_verdicts(classified, windows, pieces, launches, trace, fused=wholly_fused(times)),
         prefetch=find_prefetch(classified, windows),
         variation=step_variation(classified, windows, times, pieces),
     )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import polars as pl
 
 from analysis.phases.batch_index import patterns_of, windows_at
-from analysis.phases.model import PHASES, UNCLASSIFIED
+from analysis.phases.model import BACKWARD, PHASES, UNCLASSIFIED
+from analysis.trace.intervals import Intervals
+from analysis.trace.model import AUTOGRAD
 
 if TYPE_CHECKING:
     from analysis.phases.model import Classified, Windows
+    from analysis.trace.nesting import Ints
 
 HEAVIEST: Final = {
     "phase": pl.String(),
@@ -27,7 +31,8 @@ NAMES: Final = 5
 def heaviest_names(classified: Classified, windows: Windows, step: int | None) -> pl.DataFrame:
     """The names of each phase with the most self time, on all threads together, waits included.
 
-    Self time is time inside a bar outside of the bars it calls. Batch indices in names are one name.
+    Self time is time inside a bar outside of the bars it calls, and outside of what the autograd thread does
+    for a backward pass of another thread meanwhile. Batch indices in names are one name.
 
     Args:
         classified: Bars and their phases.
@@ -45,8 +50,9 @@ def heaviest_names(classified: Classified, windows: Windows, step: int | None) -
     patterns = patterns_of(bars["name"]).select("name", "pattern")
     codes = pl.Series("code", classified.phase)
     words = pl.DataFrame({"code": range(-1, len(PHASES)), "phase": [UNCLASSIFIED, *PHASES]})
+    own, window = pl.Series("self_ns", _own_ns(classified)), windows_at(bars["start_ns"], windows)
     return (
-        bars.select("name", "self_ns", codes, windows_at(bars["start_ns"], windows))
+        bars.select("name", own, codes, window)
         .filter(pl.col("window").is_in(chosen["window"].cast(pl.Int64).implode()))
         .group_by("name", "code")
         .agg(pl.len().alias("calls").cast(pl.Int64), pl.col("self_ns").sum())
@@ -62,3 +68,15 @@ def heaviest_names(classified: Classified, windows: Windows, step: int | None) -
         .select("phase", pl.col("pattern").alias("name"), "calls", "self_ns")
         .cast(HEAVIEST)  # type: ignore[arg-type]
     )
+
+
+def _own_ns(classified: Classified) -> Ints:
+    """Self time of every bar, without that of a backward pass that the autograd thread works through."""
+    bars = classified.bars.frame
+    start, own = bars["start_ns"].to_numpy(), bars["self_ns"].to_numpy()
+    on_autograd = bars["role"] == AUTOGRAD
+    work = bars.filter(on_autograd & (bars["depth"] == 0))
+    delegated = Intervals.of(work["start_ns"], work["start_ns"] + work["duration_ns"])
+    covered = delegated.coverage(start, start + bars["duration_ns"].to_numpy())
+    backward = (classified.phase == PHASES.index(BACKWARD)) & ~on_autograd.to_numpy()
+    return np.where(backward, np.maximum(own - covered, 0), own)

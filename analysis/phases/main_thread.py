@@ -52,7 +52,7 @@ def main_pieces(classified: Classified, windows: Windows, pieces: pl.DataFrame, 
     start, end = own["start_ns"].to_numpy(), own["end_ns"].to_numpy()
     ns, phase = end - start, own["phase"].to_numpy()
     syncing = own["syncing"].to_numpy()
-    work = _autograd_work(classified, pieces)
+    work = _autograd_work(autograd_tracks(windows, trace), pieces)
     covered = _all(work).coverage(start, end)
     inferred = (phase < 0) & ~syncing & (covered > _least_covered() * ns)
     phase = np.where(inferred, PHASES.index(BACKWARD), phase)
@@ -88,9 +88,16 @@ def _cut(pieces: pl.DataFrame, calls: Intervals) -> pl.DataFrame:
     return pl.concat(parts).sort("start_ns")
 
 
-def _autograd_work(classified: Classified, pieces: pl.DataFrame) -> list[Intervals]:
+def autograd_tracks(windows: Windows, trace: Trace) -> pl.Series:
+    """Threads that run the backward pass of the main thread: another process runs one of its own."""
+    tracks = trace.tracks
+    process = tracks.filter(pl.col("track") == windows.main_track)["pid"]
+    own = pl.col("pid").is_in(process.implode(), nulls_equal=True)
+    return tracks.filter((pl.col("role") == AUTOGRAD) & own)["track"]
+
+
+def _autograd_work(tracks: pl.Series, pieces: pl.DataFrame) -> list[Intervals]:
     """When autograd threads work in each phase."""
-    tracks = classified.bars.frame.filter(pl.col("role") == AUTOGRAD)["track"].unique()
     own = pieces.filter(pl.col("track").is_in(tracks.implode()))
     found = []
     for code in range(len(PHASES)):

@@ -59,17 +59,26 @@ class Windows:
     """The stretches of the main thread that phases are cut by."""
 
     frame: pl.DataFrame
-    """step (null for the whole trace), start_ns, end_ns, excluded (the compile step, which averages leave
-    out); by start, columns WINDOWS. Windows do not overlap."""
+    """step (null for the whole trace), start_ns, end_ns, excluded (the compile step and those of ``lossy``,
+    which averages leave out); by start, columns WINDOWS. Windows do not overlap."""
     main_track: int
     """The thread that holds the steps; without steps the one with the most operators."""
     whole_trace: bool
     """True where no step is marked: then everything recorded on the main thread is one window."""
+    cut: bool = False
+    """Whether the file of the trace was cut short."""
+    lossy: tuple[int, ...] = ()
+    """Steps that may have lost bars to that; none where they cannot be told from the others."""
 
     @property
     def averaged(self) -> pl.DataFrame:
         """The windows that averages are made of."""
         return self.frame.filter(~pl.col("excluded"))
+
+    @property
+    def compile_steps(self) -> tuple[int, ...]:
+        """The steps that averages leave out because they compiled."""
+        return tuple(step for step in self.frame.filter("excluded")["step"] if step not in self.lossy)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +101,9 @@ class Classified:
     """Of a wait the row of the bar on another thread whose end let it go on; -1 if none was seen."""
     sync: NDArray[np.bool_]
     """Whether the bar is a call that blocks until the device is done (aten::item, synchronize …)."""
+    in_calls_ns: Ints | None = None
+    """How long the bar itself is blocked in synchronising calls of the runtime, which are no bars
+    (:func:`analysis.phases.device_calls.blocked_in_calls`); None where nobody looked for them."""
 
     def rule_of(self, row: int) -> int:
         """Place in ``rules.entries`` of the rule that decided the phase of a bar, -1 without a phase."""
@@ -146,8 +158,9 @@ class PhaseTimes:
     """What each phase takes of each step on the host (spec P1). Every table sums up to the step."""
 
     by_step: pl.DataFrame
-    """Seven rows a step, in the order of ROWS; columns STEP_PHASES. ``main_thread_ns`` is the main thread's
-    time in the phase, a backward pass it leaves no trace of included (``inferred_ns`` of it);
+    """Seven rows a step, in the order of ROWS; columns STEP_PHASES. The numbers of a phase that no name in
+    the whole trace tells are null, those of one that a step lacks are 0. ``main_thread_ns`` is the main
+    thread's time in the phase, a backward pass it leaves no trace of included (``inferred_ns`` of it);
     ``attributed_ns`` splits what it delegates to the autograd thread by what that one does; ``share`` is
     attributed / step. ``autograd_ns`` and ``other_threads_ns`` are time of those threads in the phase inside
     the step, waits left out on the others: they run beside the main thread and are never added to it."""

@@ -134,6 +134,8 @@ class Why:
     frameworks: tuple[str, ...]
     """Who writes names of the rule that decided."""
     note: str | None
+    note_zh: str | None
+    """``note`` in Chinese."""
     source: str | None
     """Where that rule is from."""
     user: bool
@@ -167,6 +169,7 @@ def why(classified: Classified, row: int) -> Why:
         producer=_name(classified, producer),
         frameworks=decided.frameworks if decided else (),
         note=decided.note if decided else None,
+        note_zh=decided.note_zh if decided else None,
         source=decided.source if decided else None,
         user=decided.user if decided else False,
     )

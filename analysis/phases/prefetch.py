@@ -52,9 +52,10 @@ def find_prefetch(classified: Classified, windows: Windows) -> Prefetch:
     depths = unseen | found
     ahead = workers.working or any((depth.batches or 0) > 0 for depth in found.values())
     runs_ahead = True if ahead else False if _nothing_ahead(depths) else None
-    known = classified.bars.frame.height > 0
+    # Nothing seen is no proof: workers of a loader are other processes, and names of a program are its own.
+    seen = presence.events.height > 0 or ahead
     return Prefetch(
-        present=presence.events.height > 0 or ahead if known else None,
+        present=True if seen else runs_ahead,
         runs_ahead=runs_ahead,
         events=presence.events,
         depths=tuple(depths[stage] for stage in STAGES),

@@ -49,8 +49,10 @@ class Preorder:
             free[over] += size[node]
             free[node] = place[node] + 1
         places = np.array(place, np.int64)
+        order = np.empty(count, np.int64)
+        order[places] = np.arange(count)
         return cls(
-            order=np.argsort(places),
+            order=order,
             place=places,
             depth=depths,
             children=np.bincount(parent[1:], minlength=count),

@@ -36,7 +36,7 @@ def find_presence(classified: Classified, ahead: frozenset[str]) -> Presence:
     """Bars whose names speak of work for later batches (spec P5, patterns in prefetch.toml).
 
     The first pattern that a name fits is the reason: ranges of frameworks, words of free text, then a batch
-    index ahead of training.
+    index ahead of training. Names that the rules switch off speak of nothing.
 
     Args:
         classified: The bars.
@@ -44,6 +44,7 @@ def find_presence(classified: Classified, ahead: frozenset[str]) -> Presence:
     """
     frame = classified.bars.frame
     names = _reasons(patterns_of(frame["name"]), ahead)
+    names = names.filter(~classified.rules.switched_off(names["name"].cast(pl.String)))
     phases = [rule.phase in _TRAINING for rule in classified.rules.entries]
     trains = np.array([*phases, False])[classified.claim]
     bars = (

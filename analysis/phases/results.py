@@ -31,6 +31,7 @@ TREE: Final = {
     "avg_ns": pl.Int64(),
     "max_ns": pl.Int64(),
     "share": pl.Float64(),
+    "blocked_ns": pl.Int64(),
     "star": pl.String(),
     "verdict": pl.String(),
     "first_start_ns": pl.Int64(),
@@ -52,7 +53,9 @@ class StepTree:
     ``phase`` (null without one), ``rule`` (id of the rule that decided it, null without), ``origin`` (name of
     the bar it was inherited from, null where its own name decided); ``calls``; ``calls_per_step``;
     ``total_ns``, ``self_ns`` (P3 over several steps: means per step, rounded half up), ``avg_ns`` of a call,
-    ``max_ns`` of a call; ``share`` = total / step; ``star`` why it is a bottleneck: wait, sync, self or null;
+    ``max_ns`` of a call; ``share`` = total / step; ``blocked_ns`` of the total, in waits and device
+    syncs that are the node itself or calls of the runtime right below it (0 inside of such ones; rounded as
+    the total); ``star`` why it is a bottleneck: wait, sync, self or null;
     ``verdict`` of the phase's pair where the node is the root of a phase, else null; ``first_start_ns``
     (relative to the step; null over several steps)."""
     node: Ints
@@ -107,6 +110,9 @@ class Waits:
     total descending, then name."""
     per_step_ns: Mapping[int | None, int]
     """All waits of each step."""
+    synced_ns: Mapping[str, int]
+    """Of the waits of ``by_name`` that are blocked on the device meanwhile, how long they are so a step: that
+    time is in ``device_syncs`` too."""
     device_syncs: pl.DataFrame
     """Main thread blocked until the device is done, by name of the outermost call and phase: columns of
     ``by_name`` (producer null)."""
@@ -122,14 +128,17 @@ class Pair:
     verdict: str
     """``threads``, ``streams``, ``serial`` or ``not_observable``."""
     host_ratio: float | None
-    """Time both work on different threads at once / shorter side; waiting is no work. None where a side has
-    no host time."""
+    """Time both work on different threads at once / shorter side; waiting for another thread is no work, a
+    device sync is. None where a side has no host time, or cannot be told from backward (fused update)."""
     device_ratio: float | None
     """The same of device work tied to the phases. None where a side has none."""
     host_ns: tuple[int, int]
-    """Host time of each side, union over threads, waits left out."""
+    """Host time of each side over the whole trace, union over threads, waits left out."""
     device_ns: tuple[int, int]
-    """Device time of each side, union over streams."""
+    """Device time of each side over the whole trace, union over streams."""
+    hideable_ns: int
+    """What side by side could hide of the mean step at most: the work of the shorter side on the host without
+    device syncs, or on the device where that is more."""
     unobservable: str | None
     """Why nothing can be said: ``host`` (a side has no events, or the sides were seen in different places),
     ``device`` (no device work at all is tied to the host), or None."""
@@ -179,7 +188,8 @@ class Prefetch:
     """Whether work for later batches is started ahead, and how far (spec P5)."""
 
     present: bool | None
-    """None where there is nothing to judge by."""
+    """False only where what is known of the data and of its ids shows that nothing is started ahead; None
+    where nothing speaks of prefetching, and nothing shows that there is none."""
     runs_ahead: bool | None
     """Whether anything is seen to work ahead: a batch index, a worker thread, a depth above 0; None where
     only names speak of prefetching."""
@@ -227,13 +237,16 @@ class Variation:
     spread: float
     """(longest - shortest) / mean."""
     flagged: bool
-    """Whether the slowest one stands out (limit in phases.toml)."""
+    """Whether the slowest one stands out from the median (limit in phases.toml)."""
+    median_ns: int
     slowest: int | None
     slowest_ns: int
     others_ns: int
-    """Mean of the other averaged steps."""
+    """Mean of the other averaged steps, without those of ``short``."""
+    short: tuple[tuple[int, int], ...]
+    """Steps that stand out for taking little, and their time: they pull the means down."""
     phases: tuple[Growth, ...]
-    """All seven rows by growth descending."""
+    """The rows of the phase table that are known, by growth descending."""
     names: tuple[Growth, ...]
     """Names and gaps that grew, by growth descending, at most five."""
 

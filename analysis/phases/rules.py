@@ -70,6 +70,8 @@ class Rule:
     """Where the rule is from; of a user's rule by default the name of the file."""
     user: bool
     """Whether it is from ``--phase-rules``."""
+    note_zh: str | None = None
+    """``note`` in Chinese; None where there is none, and ``note`` is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,15 @@ class Rules:
         places = self.places(names)
         claims = np.array([rule.phase != UNCLASSIFIED for rule in self.entries] + [False])
         return np.where(claims[places], places, -1).astype(np.int32)
+
+    def switched_off(self, names: pl.Series) -> pl.Series:
+        """Whether the first rule that fits each name says that the name claims nothing.
+
+        Args:
+            names: Names as in :meth:`matches`.
+        """
+        off = np.array([*(rule.phase == UNCLASSIFIED for rule in self.entries), False])
+        return pl.Series(off[self.places(names)])
 
     def places(self, names: pl.Series) -> NDArray[np.int32]:
         """Place in ``entries`` of the first rule that fits each name, those that switch it off included.
@@ -236,6 +247,7 @@ def _rule(entry: Mapping[str, Any], *, user: bool) -> Rule:
         writes_table=entry.get("writes_table", False),
         holds=entry.get("holds"),
         note=entry.get("note"),
+        note_zh=entry.get("note_zh"),
         source=entry["source"],
         user=user,
     )
@@ -274,7 +286,7 @@ def _user_rules(path: Path, builtin: Mapping[str, Rule]) -> list[Rule]:
 
 _WORDS: Final = {"strength": STRENGTHS, "phase": ROWS, "wait": WAITS, "stage": (*STAGES, STAGE_TRAIN)}
 """Keys with one of a few values."""
-_TEXTS: Final = ("id", "pattern", "holds", "note", "source")
+_TEXTS: Final = ("id", "pattern", "holds", "note", "note_zh", "source")
 _LISTS: Final = ("heads", "companions", "frameworks")
 _MOST_BYTES: Final = 256 * 1024
 """Of a user's file: thousands of rules, which are tried on every name."""

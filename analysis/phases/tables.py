@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from analysis.datafile import load_toml
 from analysis.phases.model import EMBEDDING_UPDATE, PHASES, ROWS, UNCLASSIFIED
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ PAIR_ROWS: Final = {
     "device_both_ns": pl.Int64(),
     "first_device_ns": pl.Int64(),
     "second_device_ns": pl.Int64(),
+    "hideable_ns": pl.Int64(),
     "unobservable": pl.String(),
 }
 """Columns of :func:`pair_rows`."""
@@ -75,7 +77,7 @@ STEP_WAITS: Final = {
 def step_rows(times: PhaseTimes) -> pl.DataFrame:
     """One row a step with the attributed time of each phase beside the others; columns STEP_ROWS.
 
-    The seven times of a row add up to ``step_ns``.
+    Those of the seven times of a row that are known add up to ``step_ns``.
     """
     parts = [
         times.by_step.filter(pl.col("phase") == phase).select(
@@ -127,6 +129,7 @@ def pair_rows(pairs: Iterable[Pair]) -> pl.DataFrame:
             "device_both_ns": _both_ns(pair.device_ratio, pair.device_ns),
             "first_device_ns": pair.device_ns[0],
             "second_device_ns": pair.device_ns[1],
+            "hideable_ns": pair.hideable_ns,
             "unobservable": pair.unobservable,
         }
         for pair in pairs
@@ -192,12 +195,6 @@ def largest_phase(times: PhaseTimes) -> Largest | None:
     return Largest(row["phase"], row["attributed_ns"], row["share"], times.mean_remainder["step_ns"])
 
 
-def shorter_side_ns(times: PhaseTimes, pair: Pair) -> int:
-    """What the shorter phase of a pair takes of the mean step: no more can be hidden behind the other."""
-    sides = times.mean.filter(pl.col("phase").is_in(pair.phases))
-    return int(sides["attributed_ns"].min() or 0)  # type: ignore[arg-type]
-
-
 def wholly_fused(times: PhaseTimes) -> bool:
     """Whether the table update is inside backward and nowhere else: then it cannot be moved by itself."""
     update = times.mean.row(by_predicate=pl.col("phase") == EMBEDDING_UPDATE, named=True)
@@ -210,8 +207,17 @@ def is_fused(times: PhaseTimes, pair: Pair) -> bool:
 
 
 def advisable(times: PhaseTimes, pair: Pair) -> bool:
-    """Whether letting a pair run side by side is something to try: it is serial, and can be split."""
-    return pair.verdict == "serial" and not is_fused(times, pair)
+    """Whether letting a pair run side by side is something to try.
+
+    It is serial, can be split, and its shorter side does enough work for the step (limit in phases.toml).
+    """
+    return pair.verdict == "serial" and not is_fused(times, pair) and not too_small(times, pair)
+
+
+def too_small(times: PhaseTimes, pair: Pair) -> bool:
+    """Whether the shorter side of a pair does so little that hiding it changes nothing."""
+    limit: float = load_toml("analysis.phases", "phases.toml")["pairs"]["least_share"]
+    return pair.hideable_ns < limit * times.mean_remainder["step_ns"]
 
 
 @dataclass(frozen=True, slots=True)

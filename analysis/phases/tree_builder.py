@@ -132,7 +132,8 @@ class TreeBuilder:
     def _blocked(self, path: Ints, count: int) -> dict[str, Ints]:
         """Time of each node in waits and in device syncs, and the self time of ``inner`` ones.
 
-        One inside another counts with the outer one.
+        One inside another counts with the outer one. A sync that is a call of the runtime is no node: it
+        counts for the one that makes it.
         """
         bars = self.classified.bars.nesting.bars
         marked = self.classified.wait | self.classified.sync
@@ -152,6 +153,8 @@ class TreeBuilder:
             blocked[kind] = np.zeros(count, np.int64)
             times = self.classified.bars.frame[time].gather(counted).to_numpy()
             np.add.at(blocked[kind], at[counted], times)
+        if self.classified.in_calls_ns is not None:
+            np.add.at(blocked["sync"], path, self.classified.in_calls_ns[self.rows])
         return blocked
 
     def _described(self, merged: pl.DataFrame, names: pl.Series, blocked: Mapping[str, Ints]) -> pl.DataFrame:
@@ -165,6 +168,7 @@ class TreeBuilder:
             *self._reasons(rows),
             name=names.gather(first).cast(pl.String),
             star=pl.lit(self._stars(merged, blocked)),
+            blocked_ns=pl.lit(pl.Series(blocked["wait"] + blocked["sync"])),
             kind=pl.lit(_BARS, pl.Int64),
         )
         steps, calls, total = self.chosen.height, pl.col("calls"), pl.col("total_ns")
@@ -173,6 +177,7 @@ class TreeBuilder:
             calls_per_step=calls / steps,
             total_ns=(2 * total + steps) // (2 * steps),
             self_ns=(2 * pl.col("self_ns") + steps) // (2 * steps),
+            blocked_ns=(2 * pl.col("blocked_ns") + steps) // (2 * steps),
             avg_ns=(2 * total + calls) // (2 * calls),
             share=total / pl.lit(self._whole_ns or None, pl.Int64),
             first_start_ns=pl.col("first_start_ns") - pl.lit(start, pl.Int64),

@@ -20,6 +20,8 @@ NAME: Final = "name"
 GAP: Final = "gap"
 
 _MOST_NAMES: Final = 5
+_PAIR: Final = 2
+"""Of so many steps none is the usual one."""
 
 
 class _Slowest(NamedTuple):
@@ -28,8 +30,8 @@ class _Slowest(NamedTuple):
     place: int
     """Its row in ``Windows.frame``."""
     step: int | None
-    others: int
-    """How many other windows are averaged; at least one."""
+    others: tuple[int, ...]
+    """Rows of the other averaged windows that are not unusually short; at least one."""
 
 
 def step_variation(
@@ -37,9 +39,12 @@ def step_variation(
 ) -> Variation | None:
     """How the averaged steps differ, and what the slowest spends more on than the others do (spec P6).
 
-    spread = (longest - shortest) / mean, of the durations of the steps on the host. What grew is the time in
-    the slowest step less the mean over the other averaged steps: by phase (attributed time), by name
-    (exclusive time of the main thread) and for the time without any bar.
+    spread = (longest - shortest) / mean, of the durations of the steps on the host. A step stands out that
+    is further from the median than the limit of phases.toml; of an even number of steps the median is the
+    shorter of the two in the middle. Of two steps the longer one stands out where their spread is above the
+    limit. What grew is the time in the slowest step less the mean over the other averaged steps that are not
+    unusually short: by phase (attributed time), by name (exclusive time of the main thread) and for the time
+    without any bar.
 
     Args:
         classified: The bars.
@@ -57,25 +62,38 @@ def step_variation(
     if steps.height < 2:
         return None
     longest = steps.row(0, named=True)
-    slowest = _Slowest(longest["window"], longest["step"], steps.height - 1)
     total_ns = int(steps["ns"].sum())
     spread = (longest["ns"] - steps["ns"][-1]) * steps.height / total_ns if total_ns else 0.0
-    rule = load_toml("analysis.phases", "phases.toml")["variation"]
+    limit: float = load_toml("analysis.phases", "phases.toml")["variation"]["spread_above"]
+    median_ns = int(steps["ns"][steps.height // 2])
+    short = _short(steps, median_ns, limit)
+    others = steps[1:].filter(~pl.col("step").is_in(short["step"].implode()))
+    slowest = _Slowest(longest["window"], longest["step"], tuple(others["window"]))
+    compared = steps.filter(pl.col("window").is_in([slowest.place, *slowest.others]))
     return Variation(
         spread=spread,
-        flagged=spread > rule["spread_above"],
+        flagged=spread > limit if steps.height == _PAIR else longest["ns"] > (1 + limit) * median_ns,
+        median_ns=median_ns,
         slowest=slowest.step,
         slowest_ns=longest["ns"],
-        others_ns=mean(total_ns - longest["ns"], slowest.others),
-        phases=_phases(times, slowest),
-        names=_names(classified, windows, slices.join(steps.select("window"), on="window"), slowest),
+        others_ns=mean(int(others["ns"].sum()), others.height),
+        short=tuple(short.select("step", "ns").iter_rows()),
+        phases=_phases(times, compared, slowest),
+        names=_names(classified, windows, slices.join(compared.select("window"), on="window"), slowest),
     )
 
 
-def _phases(times: PhaseTimes, slowest: _Slowest) -> tuple[Growth, ...]:
-    """The seven rows of the phase table."""
+def _short(steps: pl.DataFrame, median_ns: int, limit: float) -> pl.DataFrame:
+    """Steps that take unusually little, in their order; of two steps none is the odd one."""
+    several = steps.height > _PAIR
+    return steps.filter(pl.lit(several), pl.col("ns") < (1 - limit) * median_ns).sort("window")
+
+
+def _phases(times: PhaseTimes, compared: pl.DataFrame, slowest: _Slowest) -> tuple[Growth, ...]:
+    """The rows of the phase table that are known."""
     own = pl.col("step").eq_missing(pl.lit(slowest.step, pl.Int64))
-    averaged = times.by_step.filter(~pl.col("excluded"))
+    # Nothing can be said of phases that no name tells.
+    averaged = times.by_step.drop_nulls("attributed_ns").join(compared.select("step"), on="step")
     rows = averaged.group_by("phase").agg(_sides("attributed_ns", own, slowest)).pipe(_by_growth)
     return tuple(
         Growth(PHASE, phase, phase if phase in PHASES else None, ns, others_ns)
@@ -91,7 +109,7 @@ def _names(
     Args:
         classified: The bars.
         windows: The steps.
-        pieces: The slices of the averaged steps.
+        pieces: The slices of the steps that are compared.
         slowest: The longest step.
     """
     main = pieces.filter(pl.col("track") == windows.main_track)
@@ -124,7 +142,8 @@ def _names(
 def _sides(time: str, own: pl.Expr, slowest: _Slowest) -> tuple[pl.Expr, pl.Expr]:
     """A time in the slowest step, and its mean over the others, rounded half up."""
     others = pl.col(time).filter(~own).sum()
-    mean_ns = (2 * others + slowest.others) // (2 * slowest.others)
+    count = len(slowest.others)
+    mean_ns = (2 * others + count) // (2 * count)
     return pl.col(time).filter(own).sum().alias("ns"), mean_ns.alias("others_ns")
 
 

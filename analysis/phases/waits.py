@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
 from analysis.phases.ancestry import nearest
-from analysis.phases.device_calls import device_calls
+from analysis.phases.device_calls import device_calls, holders
 from analysis.phases.model import PHASES
 from analysis.phases.results import WAITS, WAITS_BY_STEP, Waits
 from analysis.phases.rules import with_index_marks
+from analysis.trace.intervals import Intervals
 from analysis.trace.step_windows import step_at
 from analysis.units import mean
 
@@ -35,15 +36,15 @@ def find_waits(classified: Classified, windows: Windows, trace: Trace) -> Waits:
         trace: For the calls below the framework.
     """
     bars = _outermost(classified.wait, classified, windows)
+    blocked = pl.concat(
+        [_outermost(classified.sync, classified, windows), _calls(classified, windows, trace)],
+        how="diagonal",
+    )
     averaged = bars.filter(~pl.col("excluded"))
     per_window = _per_window(bars, "name")
     by_step = per_window.join(_of_most_time(bars, "window", "name"), on=["window", "name"], how="left")
     by_name = _over_windows(per_window, windows, "name").join(
         _of_most_time(averaged, "name"), on="name", how="left"
-    )
-    blocked = pl.concat(
-        [_outermost(classified.sync, classified, windows), _calls(classified, windows, trace)],
-        how="diagonal",
     )
     unseen = pl.lit(None, pl.String).alias("producer")
     syncs_per_window = _per_window(blocked, "name", "phase").with_columns(unseen)
@@ -52,8 +53,62 @@ def find_waits(classified: Classified, windows: Windows, trace: Trace) -> Waits:
         by_name=_ordered(by_name),
         by_step=_by_step(by_step),
         per_step_ns=_per_step(per_window, windows),
-        device_syncs=_ordered(syncs),
-        syncs_by_step=_by_step(syncs_per_window),
+        synced_ns=_synced(averaged, blocked, windows.averaged.height),
+        # Calls that took no time at all tell nothing of how long anything stood still.
+        device_syncs=_ordered(syncs.filter(pl.col("total_ns") > 0)),
+        syncs_by_step=_by_step(syncs_per_window.filter(pl.col("total_ns") > 0)),
+    )
+
+
+STOPS: Final = {
+    "event": pl.UInt32(),
+    "step": pl.Int64(),
+    "start_ns": pl.Int64(),
+    "offset_ns": pl.Int64(),
+    "duration_ns": pl.Int64(),
+    "phase": pl.String(),
+    "producer": pl.String(),
+}
+"""Columns of :func:`waits_of` and :func:`syncs_of`."""
+
+
+def waits_of(name: str, step: int | None, classified: Classified, windows: Windows) -> pl.DataFrame:
+    """Every single wait that a row of ``Waits.by_name``, or of ``by_step``, is made of; by start, then event.
+
+    Args:
+        name: Of the row.
+        step: Which step; None for all averaged ones.
+        classified: The phase of every bar.
+        windows: The steps.
+
+    Returns:
+        Frame of the columns STOPS: ``event`` (of ``trace.events``), ``offset_ns`` (start less that of the
+        step, or of the whole trace), ``producer`` (what it waited for, null if none was seen).
+    """
+    bars = _outermost(classified.wait, classified, windows).filter(pl.col("name") == name)
+    return _stops(bars, step, windows)
+
+
+def syncs_of(
+    name: str, phase: str | None, step: int | None, classified: Classified, windows: Windows, trace: Trace
+) -> pl.DataFrame:
+    """The same of a row of ``Waits.device_syncs``, or of ``syncs_by_step``."""
+    bars = [_outermost(classified.sync, classified, windows), _calls(classified, windows, trace)]
+    wanted = (pl.col("name") == name) & pl.col("phase").eq_missing(pl.lit(phase, pl.String))
+    return _stops(pl.concat([part.filter(wanted) for part in bars], how="diagonal"), step, windows)
+
+
+def _stops(bars: pl.DataFrame, step: int | None, windows: Windows) -> pl.DataFrame:
+    starts = windows.frame.with_row_index("window").select(
+        pl.col("window").cast(pl.Int64), window_ns="start_ns"
+    )
+    return (
+        bars.filter(~pl.col("excluded") if step is None else pl.col("step") == step)
+        .join(starts, on="window", how="left")
+        .with_columns(offset_ns=pl.col("start_ns") - pl.col("window_ns"), duration_ns=pl.col("ns"))
+        .sort("start_ns", "event")
+        .select(*STOPS)
+        .cast(STOPS)  # type: ignore[arg-type]
     )
 
 
@@ -62,7 +117,7 @@ def _outermost(marked: Flags, classified: Classified, windows: Windows) -> pl.Da
 
     Returns:
         Frame with window (its place), step, excluded, step_ns, name (indices as ``{i}``), phase, producer
-        (name, indices as ``{i}``), ns.
+        (name, indices as ``{i}``), ns, start_ns, event.
     """
     frame, parent = classified.bars.frame, classified.bars.nesting.parent
     above = np.append(nearest(marked, parent), -1)[parent]
@@ -76,6 +131,8 @@ def _outermost(marked: Flags, classified: Classified, windows: Windows) -> pl.Da
             pl.Series("phase", PHASES, pl.String).gather(_known(classified.phase[rows].astype(np.int64))),
             _index_marked(name.gather(_known(classified.producer[rows]))).alias("producer"),
             frame["duration_ns"].gather(rows).alias("ns"),
+            frame["start_ns"].gather(rows),
+            frame["event"].gather(rows),
         ]
     )
     return bars.join(_numbered(windows), on="window")
@@ -84,8 +141,7 @@ def _outermost(marked: Flags, classified: Classified, windows: Windows) -> pl.Da
 def _calls(classified: Classified, windows: Windows, trace: Trace) -> pl.DataFrame:
     """Calls below the framework that no device sync of the framework holds: as :func:`_outermost`."""
     calls = device_calls(classified, windows, trace)
-    track = pl.Series(np.full(calls.height, windows.main_track))
-    row = classified.bars.nesting.bars.innermost(track, calls["start_ns"])
+    row = holders(calls, classified, windows)
     inside_sync = np.append(nearest(classified.sync, classified.bars.nesting.parent), -1)[row] >= 0
     codes = np.append(classified.phase, -1)[row].astype(np.int64)
     bars = calls.select(
@@ -93,8 +149,19 @@ def _calls(classified: Classified, windows: Windows, trace: Trace) -> pl.DataFra
         pl.col("name").cast(pl.String),
         pl.Series("phase", PHASES, pl.String).gather(_known(codes)),
         pl.col("duration_ns").alias("ns"),
+        "start_ns",
+        "event",
     )
     return bars.filter(~pl.Series(inside_sync)).join(_numbered(windows), on="window")
+
+
+def _synced(waits: pl.DataFrame, syncs: pl.DataFrame, steps: int) -> dict[str, int]:
+    """How much of each wait a step is blocked on the device."""
+    blocked = Intervals.of(syncs["start_ns"], syncs["start_ns"] + syncs["ns"])
+    start, length = waits["start_ns"].to_numpy(), waits["ns"].to_numpy()
+    covered = waits.select("name", pl.Series("ns", blocked.coverage(start, start + length), pl.Int64))
+    sums = covered.group_by("name").agg(pl.col("ns").sum()).filter(pl.col("ns") > 0).sort("name")
+    return {name: mean(total, steps) for name, total in sums.iter_rows()}
 
 
 def _numbered(windows: Windows) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from analysis.phases.cut_trace import is_cut, lossy_steps
 from analysis.phases.model import WINDOWS, Windows
 from analysis.trace.model import PYTHON_MAIN
 from analysis.trace.step_windows import excluded_step
@@ -20,7 +21,8 @@ def find_windows(trace: Trace, bars: HostBars, steps: pl.DataFrame, iterations: 
     """The steps of the main thread; where none is marked, everything it recorded as one (spec P1).
 
     The main thread is the one that holds the steps (facts/phases.md 1). Of two steps that overlap the
-    earlier one ends where the later one starts.
+    earlier one ends where the later one starts. Steps that a cut file may have lost bars of are left out of
+    averages.
 
     Args:
         trace: The trace.
@@ -44,8 +46,11 @@ def find_windows(trace: Trace, bars: HostBars, steps: pl.DataFrame, iterations: 
         pl.min_horizontal("end_ns", following).alias("end_ns"),
         # An average needs a step: the compile step alone is one.
         (is_excluded & ~is_excluded.all()).alias("excluded"),
-    )
-    return Windows(frame.cast(WINDOWS), int(main), whole_trace=False)  # type: ignore[arg-type]
+    ).cast(WINDOWS)  # type: ignore[arg-type]
+    cut = is_cut(trace)
+    lossy = lossy_steps(frame, bars, main) if cut else ()
+    frame = frame.with_columns(pl.col("excluded") | pl.col("step").is_in(lossy))
+    return Windows(frame, int(main), whole_trace=False, cut=cut, lossy=lossy)
 
 
 def _whole_trace(trace: Trace, bars: HostBars) -> Windows | None:
@@ -59,4 +64,5 @@ def _whole_trace(trace: Trace, bars: HostBars) -> Windows | None:
         (pl.col("start_ns") + pl.col("duration_ns")).max().alias("end_ns"),
         pl.lit(value=False).alias("excluded"),
     )
-    return Windows(frame.head(1).cast(WINDOWS), int(main[0]), whole_trace=True)  # type: ignore[arg-type]
+    frame = frame.head(1).cast(WINDOWS)  # type: ignore[arg-type]
+    return Windows(frame, int(main[0]), whole_trace=True, cut=is_cut(trace))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.notes import Missing
 from analysis.phases.representative import representative_step
-from analysis.phases.tables import growth_rows, pair_rows
+from analysis.phases.tables import growth_rows, is_fused, pair_rows
 from analysis.phases.trees import bounded
 from analysis.report.json_values import fraction, table, us_or_null
 from analysis.report.limits import JSON_TREE_DEPTH, JSON_TREE_NODES, JSON_WAIT_ROWS
@@ -59,6 +59,8 @@ def _phases(phases: Phases, tree: StepTree | Missing) -> Object:
     return {
         "confidence": times.confidence,
         "whole_trace": phases.windows.whole_trace,
+        "cut": phases.windows.cut,
+        "lossy_steps": [*phases.windows.lossy],
         "fused_update": times.fused_update,
         "tied_backward": times.tied_backward,
         "misplaced_backward": times.misplaced_backward,
@@ -101,9 +103,11 @@ def _variation(variation: Variation) -> Object:
     return {
         "spread": fraction(variation.spread),
         "flagged": variation.flagged,
+        "median_us": us(variation.median_ns),
         "slowest": variation.slowest,
         "slowest_us": us(variation.slowest_ns),
         "others_us": us(variation.others_ns),
+        "short": [{"step": step, "total_us": us(ns)} for step, ns in variation.short],
         "phases": table(growth_rows(variation.phases), _GROWTH_COLUMNS),
         "names": table(growth_rows(variation.names), _GROWTH_COLUMNS),
     }
@@ -141,12 +145,14 @@ def _node(row: Mapping[str, Any]) -> Object:
 
 
 def _pairs(phases: Phases) -> Iterator[Object]:
-    for row in pair_rows(phases.pairs).iter_rows(named=True):
+    for pair, row in zip(phases.pairs, pair_rows(phases.pairs).iter_rows(named=True), strict=True):
         yield {
             "pair": [row["first"], row["second"]],
             "verdict": row["verdict"],
             "confidence": phases.times.confidence,
             "unobservable": row["unobservable"],
+            "fused": is_fused(phases.times, pair),
+            "hideable_us": us(row["hideable_ns"]),
             **{key: value for side in ("host", "device") for key, value in _side(row, side).items()},
         }
 

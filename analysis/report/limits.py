@@ -26,6 +26,8 @@ PREFETCH_ROWS: Final = 20
 """As TOP_ROWS."""
 GROWTH_SHARE: Final = 0.01
 """recui's own choice: what explains less of a slow step than this does not help."""
+SHORT_STEPS: Final = 5
+"""recui's own choice: where more are short, the steps are uneven as such."""
 MAX_TIMES_AVERAGE: Final = 3
 """Spec P3: the longest call is worth naming where it takes more than so many times the average."""
 JSON_TREE_DEPTH: Final = 60

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analysis.finding import MARKS, finding_text
+from analysis.notes import Missing
 from analysis.report.blocks import bullets, heading, paragraph
 from analysis.report.chapters import (
     asynchrony,
@@ -45,9 +46,15 @@ _OF_TRAINING = frozenset({"phases", "aten", "asynchrony"})
 
 
 def chapters_of(analysis: ReportSource) -> tuple[str, ...]:
-    """Keys of the chapters that a capture has: inference has no phases."""
-    inference = analysis.scenario.scenario == "inference"
-    return tuple(key for key in CHAPTERS if not (inference and key in _OF_TRAINING))
+    """Keys of the chapters that a capture has.
+
+    Inference has no phases. What is read as inference because a framework's trace shows no backward pass
+    may be a training nonetheless, so there the first of these chapters says why they are not there.
+    """
+    if analysis.scenario.scenario != "inference":
+        return tuple(CHAPTERS)
+    doubtful = not isinstance(analysis.host_operators, Missing)
+    return tuple(key for key in CHAPTERS if key not in _OF_TRAINING or (doubtful and key == "phases"))
 
 
 def markdown_report(analysis: ReportSource, messages: Messages) -> str:

@@ -214,7 +214,12 @@ ATEN_TREE = columns(
     "origin",
 )
 
-WAITS = columns("name", "phase", "per_step_ns", "share", "count", "total_ns", "max_ns", "producer", "flagged")
+WAITS = (
+    *columns("name", "phase", "per_step_ns", "share"),
+    replace(COLUMNS["count"], title="column.count_all_steps"),
+    replace(COLUMNS["total_ns"], title="column.total_all_steps_ns"),
+    *columns("max_ns", "producer", "flagged"),
+)
 
 WAITS_BY_STEP = columns("step", "name", "phase", "total_ns", "share", "count", "producer", "flagged")
 
@@ -261,6 +266,8 @@ OCCURRENCE_KERNELS = columns(
     "name", "task_type", "stream_id", "start_ns", "duration_ns", "launched_by", "lag_ns"
 )
 
+STOPS = columns("step", "offset_ns", "duration_ns", "producer", "phase", "start_ns")
+
 TABLES = {
     "files": FILES,
     "steps": STEPS,
@@ -297,6 +304,7 @@ TABLES = {
     "prefetch_events": PREFETCH_EVENTS,
     "occurrences": OCCURRENCES,
     "occurrence_kernels": OCCURRENCE_KERNELS,
+    "stops": STOPS,
 }
 """All of them by name."""
 

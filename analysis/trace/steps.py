@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -27,11 +28,40 @@ def trace_steps(trace: Trace) -> pl.DataFrame:
     """The steps that the framework marked on the host, one row each: the columns of STEPS, by start.
 
     Kineto repeats the mark on device tracks, where it tells nothing of the host: only bars on threads of the
-    program count. A step marked by several threads is that of the main thread, else the longest.
+    program count. A step marked more than once is that of the main thread, else the longest; of two that
+    overlap on one thread the earlier one ends where the later one starts.
     """
+    following = pl.col("start_ns").shift(-1).over("track", order_by=["start_ns", "step"])
+    chosen = _chosen(_marks(trace))
+    ends = pl.min_horizontal("end_ns", following)
+    return chosen.with_columns(ends.alias("end_ns")).cast(STEPS)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulMarks:
+    """Steps whose marks contradict each other, in order."""
+
+    repeated: tuple[int, ...]
+    """Marked more than once, at different times or on several threads; one of the marks is used."""
+    overlapping: tuple[int, ...]
+    """Not over when the next step of the thread begins; cut there."""
+
+
+def doubtful_marks(trace: Trace) -> DoubtfulMarks:
+    """Which steps of :func:`trace_steps` are not what one mark says."""
+    marks = _marks(trace)
+    places = marks.unique(["name", "track", "start_ns", "duration_ns"])
+    repeated = places.group_by("name").len().filter(pl.col("len") > 1)["name"]
+    following = pl.col("start_ns").shift(-1).over("track", order_by=["start_ns", "step"])
+    overlapping = _chosen(marks).filter(pl.col("end_ns") > following)["step"]
+    return DoubtfulMarks(*(tuple(steps.sort().to_list()) for steps in (repeated, overlapping)))
+
+
+def _marks(trace: Trace) -> pl.DataFrame:
+    """Every mark of a step on threads of the program; ``name`` is its number."""
     rule = _rules()["profiler_step"]
     roles = trace.tracks.filter(pl.col("role").is_in(HOST_ROLES)).select("track", "role")
-    marks = (
+    return (
         trace.events.lazy()
         .with_row_index("event")
         .filter(pl.col("name").cat.starts_with(rule["prefix"]))
@@ -44,6 +74,10 @@ def trace_steps(trace: Trace) -> pl.DataFrame:
         )
         .drop_nulls("name")
     )
+
+
+def _chosen(marks: pl.DataFrame) -> pl.DataFrame:
+    """One mark a step, by start: the columns of STEPS."""
     return (
         marks.with_columns((pl.col("role") == PYTHON_MAIN).alias("main"))
         .sort("main", "duration_ns", "start_ns", "event", descending=[True, True, False, False])
@@ -56,7 +90,6 @@ def trace_steps(trace: Trace) -> pl.DataFrame:
             "start_ns",
             (pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns"),
         )
-        .cast(STEPS)  # type: ignore[arg-type]
     )
 
 

@@ -40,7 +40,8 @@ def header_words(analysis: Analysis, sections: frozenset[str], messages: Message
     number = ""
     if "metrics" in sections and analysis.metrics.headline is not None:
         name, value = analysis.metrics.headline
-        number = messages.text(f"header.{name}", {"time": time_text(value.value_ns)})
+        key = analysis.metrics.step_side if name == "step" else name
+        number = messages.text(f"header.{key}", {"time": time_text(value.value_ns)})
         if analysis.metrics.iterations.estimated:
             number = messages.text("header.estimated", {"number": number})
     return analysis.profile.name, " · ".join(facts), number

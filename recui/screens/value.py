@@ -19,5 +19,11 @@ class ValueDialog(TextDialog):
     BINDINGS = [closing("full_value")]
 
     def __init__(self, value: str, messages: Messages) -> None:
-        lines = "\n".join(visible(line) for line in value.split("\n"))
-        super().__init__(messages.text("value.title"), lambda _: Text(lines), messages.text("help.more"))
+        self._lines = [visible(line) for line in value.split("\n")]
+        super().__init__(messages.text("value.title"), self._folded, messages.text("help.more"))
+
+    def _folded(self, width: int) -> Text:
+        """All of it: a name of 10,000 letters is one word, which Textual would cut at the end of its line."""
+        console = self.app.console
+        pieces = [piece for line in self._lines for piece in Text(line).wrap(console, width, overflow="fold")]
+        return Text("\n").join(pieces)

@@ -31,10 +31,18 @@ def by_kind(source: Source) -> dict[str, Finding]:
 
 def test_worst_and_costliest_come_first() -> None:
     found = find_findings(full_source())
-    ranks = [(SEVERITIES.index(finding.severity), -finding.stake_ns) for finding in found]
+    judged = [finding for finding in found if not finding.kind.startswith("largest_")]
+    ranks = [(SEVERITIES.index(finding.severity), -finding.stake_ns) for finding in judged]
     assert ranks == sorted(ranks)
     # Of a step of 945 us, 235 us of communication are not hidden, more than anything else costs.
     assert found[0].kind == "exposed_communication"
+
+
+def test_what_is_merely_large_comes_after_what_was_judged() -> None:
+    found = [finding for finding in find_findings(full_source()) if finding.severity == "look"]
+    largest = next(finding for finding in found if finding.kind == "largest_operator")
+    assert found[-1] == largest
+    assert any(finding.stake_ns < largest.stake_ns for finding in found)
 
 
 def test_same_profile_gives_same_order() -> None:
@@ -137,6 +145,22 @@ def test_frequent_framework_operator_leads_to_its_row() -> None:
     assert (found.severity, found.stake_ns) == ("look", 50_000)
     assert (found.pane, found.view, found.filter) == ("host", "operators", "aten::copy_")
     assert "host_aten_to" not in by_kind(full_source())
+
+
+def test_operators_that_call_each_other_are_one_finding() -> None:
+    source = full_source()
+    assert not isinstance(source.host_operators, Missing)
+    verdicts = tuple(
+        replace(verdict, flagged=True, total_per_iteration_ns=total_ns)
+        for verdict, total_ns in zip(source.host_operators.verdicts, (50_000, 70_000, 60_000), strict=True)
+    )
+    assert [verdict.kind for verdict in verdicts] == ["aten_copy_", "aten_to", "aten_to_copy"]
+    source = replace(source, host_operators=replace(source.host_operators, verdicts=verdicts))
+    found = {kind: one for kind, one in by_kind(source).items() if kind.startswith("host_aten")}
+    assert set(found) == {"host_aten_to_and_others"}
+    text = finding_text(found["host_aten_to_and_others"], Messages("en"))
+    assert "70.0 us" in text
+    assert "aten::_to_copy: 60.0 us, aten::copy_: 50.0 us" in text
 
 
 def test_framework_operators_are_judged_without_api_statistic() -> None:

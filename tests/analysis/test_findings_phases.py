@@ -10,7 +10,9 @@ import pytest
 
 from analysis.finding import Finding, finding_text
 from analysis.findings import find_findings
+from analysis.host import Verdict
 from analysis.metrics import NamedTime
+from analysis.notes import Missing
 from analysis.phases.results import Depth
 from analysis.report.messages import LANGUAGES, Messages
 from tests.analysis.phases import phase_fixtures as made
@@ -76,6 +78,49 @@ def test_device_sync_of_a_twentieth_of_the_step_is_a_finding():
     sync = of_length(50_000)["device_sync"]
     assert (sync.severity, sync.stake_ns, sync.filter) == ("look", 50_000, "aten::item")
     assert "50.0 us a step, 5.0 % of it (limit 5 %), mostly in aten::item (unclassified)" in words(sync)
+
+
+def blocked(synced_ns: int, sync_ns: int = 90_000) -> dict[str, str]:
+    """Findings where of the wait of 100 us and of the syncs so much is the same time: kind and words."""
+    found = made.phases("future.result")
+    syncs = found.waits.device_syncs.with_columns(pl.lit(sync_ns, pl.Int64).alias("per_step_ns"))
+    waits = replace(found.waits, device_syncs=syncs, synced_ns={"future.result": synced_ns})
+    told = of_phases(replace(found, waits=waits))
+    kinds = ("wait", "wait_for", "device_sync", "device_sync_same")
+    return {kind: words(told[kind]) for kind in kinds if kind in told}
+
+
+def test_a_wait_that_stands_still_for_the_device_is_told_once_as_the_device_sync():
+    told = blocked(50_000)
+    assert set(told) == {"device_sync_same"}
+    assert "90.0 us a step, 9.0 % of it" in told["device_sync_same"]
+    assert "the same time as future.result" in told["device_sync_same"]
+
+
+def test_syncs_inside_of_another_wait_are_told_with_the_wait():
+    told = blocked(30_000)
+    assert set(told) == {"wait_for", "device_sync"}
+    assert "60.0 us a step, 6.0 % of it" in told["device_sync"]
+    assert set(blocked(49_999)) == {"wait_for"}
+
+
+def test_a_wait_stays_where_its_syncs_are_too_few_to_tell():
+    assert set(blocked(50_000, sync_ns=49_999)) == {"wait_for"}
+
+
+@pytest.mark.parametrize(
+    ("streams_ns", "kinds"),
+    [(180_000, {"device_sync_same"}), (180_002, {"device_sync", "host_stream_sync"})],
+)
+def test_stream_syncs_are_told_with_the_device_syncs_that_make_them(streams_ns: int, kinds: set[str]):
+    source = source_of(made.phases())
+    assert not isinstance(source.host, Missing)
+    streams = Verdict("stream_sync", 12.0, streams_ns, streams_ns // 12, flagged=True, level="acl")
+    source = replace(source, host=replace(source.host, verdicts=(streams,)))
+    found = {finding.kind: finding for finding in find_findings(source)}
+    assert found.keys() & {"device_sync", "device_sync_same", "host_stream_sync"} == kinds
+    if "device_sync_same" in kinds:
+        assert "the same time as aclrtSynchronizeStream* × 12.0" in words(found["device_sync_same"])
 
 
 def test_serial_pair_can_hide_its_shorter_side():
@@ -157,10 +202,25 @@ def test_depth_that_nothing_tells_is_said_to_be_unknown():
     assert "does not tell how many" in words(finding)
 
 
-def test_nothing_is_said_of_prefetching_where_nothing_tells():
+def test_prefetching_is_unknown_where_nothing_tells():
     found = made.phases()
     found = replace(found, prefetch=replace(found.prefetch, present=None, runs_ahead=None))
-    assert not any(kind.startswith("prefetch") for kind in of_phases(found))
+    told = {kind: one.severity for kind, one in of_phases(found).items() if kind.startswith("prefetch")}
+    assert told == {"prefetch_unknown": "unknown"}
+
+
+def test_a_serial_pair_with_next_to_no_work_is_no_finding():
+    found = made.phases()
+    # 1 us is the thousandth of the step that the limit names.
+    for hideable_ns, told in ((1_000, True), (999, False)):
+        pairs = (replace(found.pairs[0], hideable_ns=hideable_ns), found.pairs[1])
+        assert ("pair_serial" in of_phases(replace(found, pairs=pairs))) is told
+
+
+def test_the_largest_phase_and_a_fused_update_say_that_confidence_is_low():
+    found = of_phases(made.low_confidence(made.fused_update(made.phases())))
+    for kind in ("largest_phase", "fused_update", "slow_step_name"):
+        assert "(low confidence)" in words(found[kind])
 
 
 def test_step_that_stands_out_costs_what_it_adds_to_the_mean():
@@ -177,6 +237,16 @@ def test_gap_that_grew_most_is_said_to_have_no_event():
     assert found.variation is not None
     found = replace(found, variation=replace(found.variation, names=found.variation.names[1:]))
     assert "20.0 us without any event" in words(of_phases(found)["slow_step_gap"])
+
+
+def test_a_short_step_is_worth_a_look():
+    found = made.phases()
+    assert found.variation is not None
+    short = replace(found.variation, flagged=False, short=((11, 90_000), (13, 80_000)))
+    told = of_phases(replace(found, variation=short))
+    assert "slow_step_name" not in told
+    assert (told["short_step"].severity, told["short_step"].view) == ("look", "steps")
+    assert "(2): step 11 takes 90.0 us, the median 800 us" in words(told["short_step"])
 
 
 def test_even_steps_are_no_finding():

@@ -123,6 +123,8 @@ def test_pair_verdicts_have_their_numbers_and_confidence():
         "verdict": "serial",
         "confidence": "high",
         "unobservable": None,
+        "fused": False,
+        "hideable_us": 80.0,
         "host_ratio": 0.025,
         "host_both_us": 6.0,
         "host_us": [300.0, 240.0],
@@ -131,6 +133,12 @@ def test_pair_verdicts_have_their_numbers_and_confidence():
         "device_us": [40.0, 20.0],
     }
     assert (unseen["unobservable"], unseen["host_ratio"], unseen["host_both_us"]) == ("host", None, None)
+
+
+def test_fused_update_is_judged_by_the_device():
+    found = report(replace(full_source(), phases=made.fused_update(made.phases())))["asynchrony"]["pairs"]
+    assert [(pair["fused"], pair["verdict"]) for pair in found] == [(False, "serial"), (True, "serial")]
+    assert (found[1]["host_ratio"], found[1]["device_ratio"]) == (None, 0.0)
 
 
 def test_low_confidence_stands_at_every_verdict():

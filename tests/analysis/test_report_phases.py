@@ -11,6 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from analysis.datafile import load_toml
+from analysis.notes import Missing
 from analysis.phases.presence import BATCH_INDEX
 from analysis.phases.representative import representative_step
 from analysis.phases.tables import pair_rows, step_rows, step_waits
@@ -92,6 +93,8 @@ def test_uncertainty_is_told_before_what_it_makes_uncertain():
 
 def test_every_verdict_says_low_confidence():
     source = of(made.low_confidence(made.phases()))
+    assert "The largest phase is backward (low confidence): 200 us" in text(phases_chapter.chapter, source)
+    assert "run one after the other (low confidence)" in text(asynchrony.chapter, source)
     verdicts = re.findall(r"(serial|not observable)( \(low confidence\))?", text(asynchrony.chapter, source))
     assert len(verdicts) == 2
     assert all(low for _, low in verdicts)
@@ -119,7 +122,10 @@ def test_step_table_of_the_result_adds_up_to_the_nanosecond():
 
 def test_slow_step_is_shown_with_what_grew():
     markdown = text(phases_chapter.chapter, full_source())
-    assert "! The averaged steps differ by 40.0 % of their mean (limit 10 %). Step 12 stands out" in markdown
+    assert (
+        "! The averaged steps differ by 40.0 % of their mean; their median is 800 us. Step 12 stands out"
+        in markdown
+    )
     rows = table_after(markdown, "What")
     # 400 us more in forward, 290 us in one name, 20 us without event; what did not grow is no reason.
     assert [(row[0], row[-1]) for row in rows] == [
@@ -162,13 +168,50 @@ def test_misplaced_backward_is_counted():
 
 def test_fused_update_is_never_to_be_split_off():
     source = of(made.fused_update(made.phases()))
-    told = "The table update is inside backward (fused); it has no separate host phase"
+    told = "The table update is inside backward (fused): the host does not tell it from backward"
     assert told in text(phases_chapter.chapter, source)
     chapter = text(asynchrony.chapter, source)
     update = next(line for line in chapter.splitlines() if "embedding update and dense update" in line)
     assert update.startswith("- · ")
     assert told in update
+    assert "Host:" not in update
+    assert "Device: both at work for 0.00 us" in update
+    uncertain = text(asynchrony.chapter, of(made.low_confidence(made.fused_update(made.phases()))))
+    assert "inside backward (fused) (low confidence): the host" in uncertain
     assert "run one after the other: embedding update" not in chapter
+
+
+def test_short_steps_are_told_the_first_five_of_them():
+    found = made.phases()
+    assert found.variation is not None
+    short = tuple((step, step * 1_000) for step in range(1, 8))
+    found = replace(found, variation=replace(found.variation, short=short))
+    markdown = text(phases_chapter.chapter, of(found))
+    assert "leaves them out): step 1 (1.00 us), step 2 (2.00 us)" in markdown
+    assert "step 5 (5.00 us), …\n" in markdown
+
+
+def test_a_pair_with_next_to_no_work_keeps_its_verdict_and_gets_no_advice():
+    found = made.phases()
+    # The limit is a thousandth of a step of 1 ms.
+    small = replace(found, pairs=(replace(found.pairs[0], hideable_ns=999), found.pairs[1]))
+    chapter = text(asynchrony.chapter, of(small))
+    (pair,) = (line for line in chapter.splitlines() if "data preprocessing and embedding lookup" in line)
+    assert pair.startswith("- · data preprocessing and embedding lookup: serial.")
+    assert "does 1.00 us of work a step: too little to matter" in pair
+    assert "run one after the other" not in chapter
+    assert "run one after the other" in text(asynchrony.chapter, full_source())
+
+
+def test_heads_of_waits_say_which_numbers_are_of_a_step_and_which_of_all():
+    heads = [
+        cells(line) for line in text(asynchrony.chapter, full_source()).splitlines() if "Time/step" in line
+    ]
+    assert len(heads) == 2
+    for head in heads:
+        assert any(cell.startswith("Count, all steps") for cell in head)
+        assert any(cell.startswith("Total, all steps") for cell in head)
+        assert not any(cell.startswith(("Count ", "Total ")) or cell in ("Count", "Total") for cell in head)
 
 
 def test_update_outside_of_backward_keeps_its_verdict():
@@ -279,7 +322,7 @@ def test_depths_stand_with_their_evidence():
     ("present", "ahead", "said"),
     [
         (None, None, "Nothing in the trace tells"),
-        (False, False, "No sign of prefetching"),
+        (False, False, "No prefetching"),
         (True, False, "on in name only"),
         (True, None, "whether anything works ahead of training, the trace does not tell"),
         (True, True, "the smallest depth seen is 1"),
@@ -319,6 +362,17 @@ def test_names_are_literal_in_every_table():
     markdown = markdown_report(full_source(name), ENGLISH)
     for block in (part.splitlines() for part in markdown.split("\n\n") if part.startswith("|")):
         assert len({line.count("|") for line in block}) == 1, block
+
+
+def test_inference_in_a_framework_says_why_it_has_no_phases():
+    absent = Missing(("trace_view",), "trace", lacks="training")
+    source = replace(full_source(), phases=absent, trees=None)
+    source = replace(source, scenario=replace(source.scenario, scenario="inference"))
+    markdown = markdown_report(source, ENGLISH)
+    assert "read as inference" in markdown.splitlines()[-1]
+    assert "no backward or gradient operator" in markdown.splitlines()[-1]
+    headings = re.findall(r"^## \d+ (.*)$", markdown, re.MULTILINE)
+    assert headings[-2:] == [ENGLISH.text(f"report.chapter.{key}") for key in ("host", "phases")]
 
 
 def test_inference_has_no_chapters_of_phases():

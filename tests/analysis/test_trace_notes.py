@@ -6,7 +6,7 @@ import pytest
 
 from analysis.report.messages import LANGUAGES, Messages
 from analysis.trace.model import Fault, Quality
-from analysis.trace_notes import other_devices, trace_devices, trace_notes
+from analysis.trace_notes import other_devices, step_mark_notes, trace_devices, trace_notes
 from tests.analysis.trace.builder import MAIN, STREAM, bar, named, timeline, trace_of
 
 KINDS = (
@@ -101,3 +101,18 @@ def test_the_slice_that_was_cut_is_named() -> None:
     cut = Fault("cut", 1, "msprof_slice_1_20260106090000.json", None, lost=True)
     (note,) = notes(cut, lost_bytes=5)
     assert note.file == "msprof_slice_1_20260106090000.json"
+
+
+def test_steps_with_doubtful_marks_are_named() -> None:
+    marks = [bar(f"ProfilerStep#{number}", MAIN, 100 * number, 150, "cpu_op") for number in range(8)]
+    again = bar("ProfilerStep#7", MAIN, 2000, 200, "cpu_op")
+    repeated, overlapping = step_mark_notes(timeline(*marks, again), "trace_view.json")
+    assert (repeated.kind, repeated.values) == ("steps_repeated", {"count": "1", "steps": "7"})
+    assert overlapping.kind == "steps_overlapping"
+    # The mark of step 7 that counts is the later, longer one: step 6 is over by then.
+    assert overlapping.values == {"count": "6", "steps": "0, 1, 2, 3, 4, …"}
+
+
+def test_steps_right_after_each_other_need_no_note() -> None:
+    marks = [bar(f"ProfilerStep#{number}", MAIN, 100 * number, 100, "cpu_op") for number in range(3)]
+    assert step_mark_notes(timeline(*marks), "trace_view.json") == ()

@@ -90,6 +90,11 @@ class Capture:
         (value,) = self.phases.times.mean.filter(pl.col("phase") == phase)[column]
         return int(value)
 
+    @property
+    def unnamed(self) -> set[str]:
+        """Phases that no event names, so that nothing is known of them."""
+        return set(self.phases.times.mean.filter(pl.col("attributed_ns").is_null())["phase"])
+
 
 @pytest.fixture(scope="module", params=ALL)
 def capture(request: pytest.FixtureRequest, data: Path) -> Capture:
@@ -174,14 +179,10 @@ def test_backward_operators_start_in_the_step_of_their_forward_ones(capture: Cap
 def test_alexnet_takes_what_facts_tell(data: Path) -> None:
     """Milliseconds of facts/phases.md 5, found there by another program."""
     capture = captured(data, RANK0)
-    found = {phase: round(capture.mean(phase) / 1e6, 1) for phase in PHASES if phase != BACKWARD}
-    assert found == {
-        PREPROCESSING: 3.3,
-        LOOKUP: 0.0,
-        FORWARD: 19.6,
-        EMBEDDING_UPDATE: 0.0,
-        DENSE_UPDATE: 10.8,
-    }
+    named_ones = (PREPROCESSING, FORWARD, DENSE_UPDATE)
+    found = {phase: round(capture.mean(phase) / 1e6, 1) for phase in named_ones}
+    assert found == {PREPROCESSING: 3.3, FORWARD: 19.6, DENSE_UPDATE: 10.8}
+    assert capture.unnamed == {LOOKUP, EMBEDDING_UPDATE}
     nodes = total(named(capture.bars, "autograd::engine::evaluate_function: "))
     copies = total(named(capture.bars, "torch.distributed.ddp.reducer::copy_bucket_to_grad"))
     assert (round(nodes / 1e6, 1), round(copies / 1e6, 1)) == (6.4, 0.8)
@@ -194,7 +195,7 @@ def test_phases_of_alexnet_are_the_ranges_of_pytorch(alexnet: Capture) -> None:
     assert alexnet.mean(PREPROCESSING) == total(named(main, "enumerate(DataLoader)#"))
     assert alexnet.mean(FORWARD) == total(named(main, "DistributedDataParallel.forward"))
     assert alexnet.mean(DENSE_UPDATE) == total(named(main, "Optimizer.step#", "Optimizer.zero_grad#"))
-    assert alexnet.mean(LOOKUP) == alexnet.mean(EMBEDDING_UPDATE) == 0
+    assert alexnet.unnamed == {LOOKUP, EMBEDDING_UPDATE}
 
 
 def test_backward_is_inferred_from_what_the_autograd_thread_does(alexnet: Capture) -> None:
@@ -248,7 +249,7 @@ def test_an_older_trace_has_phases_without_a_range_around_forward(data: Path) ->
     main = capture.main()
     assert capture.mean(PREPROCESSING) == total(named(main, "enumerate(DataLoader)#"))
     assert capture.mean(DENSE_UPDATE) == total(named(main, "Optimizer.step#", "Optimizer.zero_grad#"))
-    assert capture.mean(FORWARD) == 0
+    assert FORWARD in capture.unnamed
     nodes = named(capture.bars, "autograd::engine::evaluate_function: ")
     assert capture.mean(BACKWARD, "autograd_ns") == union(nodes)
     for tree in (capture.analysis.call_tree(None), capture.analysis.aten_tree(None)):

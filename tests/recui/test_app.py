@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,12 @@ async def test_first_paint_names_profile_and_panes_before_anything_is_read(train
         assert training.name[:12] in lines[0]
         assert "1 Overview  2 Operators  3 Host" in lines[1]
         await loaded(pilot)
+
+
+async def test_results_are_kept_from_the_garbage_collector_while_they_are_shown(training: Path) -> None:
+    async with explorer(training):
+        assert gc.get_freeze_count() > 0
+    assert gc.get_freeze_count() == 0
 
 
 async def test_every_file_has_a_line_with_its_rows(inference: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from analysis.phases.results import Phases
     from widgets.frame_table import FrameTable
+    from widgets.level import Level
 
 WIDE = (220, 50)
 
@@ -83,7 +85,7 @@ async def test_seven_rows_with_letters_stand_in_their_order() -> None:
 async def test_step_line_tells_mean_number_and_unclassified_share() -> None:
     async with shown(pane(), simulated()) as (_, pilot):
         assert text_of(pilot).splitlines()[0].startswith(" mean of 3 steps (20–22)  ◂  ▸   ")
-        assert "unclassified" in text_of(pilot).splitlines()[0]
+        assert "unclass. " in text_of(pilot).splitlines()[0]
 
 
 async def test_keys_go_from_the_mean_through_the_steps_and_round() -> None:
@@ -229,13 +231,177 @@ async def test_another_step_keeps_the_node_whose_batch_index_is_counted_on() -> 
         assert tree.rows.is_open(tree.selected_node)
 
 
-async def test_another_step_closes_what_belongs_to_the_old_one() -> None:
+async def test_another_step_shows_what_was_opened_below_the_same_node() -> None:
     async with shown(pane(), simulated()) as (phases_pane, pilot):
         await do(pilot, phases_pane, "next_view")
         select(table_of(phases_pane), "metrics.log_step")
-        await do(pilot, phases_pane, "open_row", "next_step")
-        assert phases_pane.trail() == ("Phases", "call tree")
+        await do(pilot, phases_pane, "open_row", "next_step", "next_step")
+        assert phases_pane.trail() == ("Phases", "call tree", "metrics.log_step")
+        assert (table_of(phases_pane).highlighted_row or {})["step"] == 21
+        phases_pane.go_back()
+        await settle(pilot)
         assert (tree_of(phases_pane).highlighted_row or {})["name"] == "metrics.log_step"
+
+
+async def test_event_gives_way_to_the_calls_of_another_step() -> None:
+    async with shown(pane(), simulated()) as (phases_pane, pilot):
+        await do(pilot, phases_pane, "next_view")
+        select(table_of(phases_pane), "metrics.log_step")
+        await do(pilot, phases_pane, "open_row", "open_row", "next_step")
+        assert phases_pane.trail() == ("Phases", "call tree", "metrics.log_step")
+
+
+async def test_node_that_another_step_lacks_leads_to_the_nearest_above_it() -> None:
+    async with shown(pane(), simulated()) as (phases_pane, pilot):
+        await do(pilot, phases_pane, "next_view")
+        tree = tree_of(phases_pane)
+        select(tree, "metrics.log_step")
+        await do(pilot, phases_pane, "open_row")
+        levels = phases_pane._stacks["tree"]
+        build = levels[0].level.again
+        assert build is not None
+
+        def without_it(step: int | None) -> Level | None:
+            level = build(step)
+            assert level is not None
+            read = level.frame
+            assert callable(read)
+
+            def filtered() -> pl.DataFrame:
+                nodes = read()
+                assert not isinstance(nodes, Missing)
+                return nodes.filter(pl.col("name") != "metrics.log_step")
+
+            return replace(level, frame=filtered)
+
+        levels[0].level = replace(levels[0].level, again=without_it)
+        await do(pilot, phases_pane, "next_step")
+        assert phases_pane.trail() == ("Phases", "call tree")
+        assert (tree.highlighted_row or {})["name"].startswith("ProfilerStep#")
+
+
+async def test_step_opened_from_the_list_is_the_one_of_all_lists_and_steps_on() -> None:
+    async with shown(pane(), simulated()) as (phases_pane, pilot):
+        await do(pilot, phases_pane, "next_view", "next_view")
+        table_of(phases_pane).cursor_row = 1
+        await do(pilot, phases_pane, "open_row")
+        assert phases_pane.trail() == ("Phases", "steps", "step 21")
+        assert "step 21 of 20–22" in text_of(pilot).splitlines()[0]
+        await do(pilot, phases_pane, "next_step")
+        assert phases_pane.trail() == ("Phases", "steps", "step 22")
+        assert "step 22 of 20–22" in text_of(pilot).splitlines()[0]
+        phases_pane.go_back()
+        await settle(pilot)
+        assert (table_of(phases_pane).highlighted_row or {})["step"] == 22
+
+
+async def test_list_of_steps_names_no_other_step_than_its_cursor() -> None:
+    async with shown(pane(), simulated()) as (phases_pane, pilot):
+        await do(pilot, phases_pane, "next_step", "next_step", "next_view", "next_view")
+        assert (table_of(phases_pane).highlighted_row or {})["step"] == 21
+        assert "mean of 3 steps" in text_of(pilot).splitlines()[0]
+        await pilot.press("k")
+        await do(pilot, phases_pane, "next_step")
+        assert (table_of(phases_pane).highlighted_row or {})["step"] == 21
+        await do(pilot, phases_pane, "next_view")
+        assert "step 21 of 20–22" in text_of(pilot).splitlines()[0]
+
+
+async def test_wait_opens_its_occurrences_and_they_their_events() -> None:
+    async with shown(pane(), simulated(), size=WIDE) as (phases_pane, pilot):
+        await do(pilot, phases_pane, *["next_view"] * 3)
+        table = table_of(phases_pane)
+        select(table, "## wait_sparse_data_dist {i} ##")
+        row = table.highlighted_row or {}
+        await do(pilot, phases_pane, "open_row")
+        frame = occurrences_in(phases_pane)
+        assert len(frame) == row["count"]
+        assert sum(stop["duration_ns"] for stop in frame) == row["total_ns"]
+        assert {stop["step"] for stop in frame} == {20, 21, 22}
+        assert [column.key for column in table_of(phases_pane).shown_columns][:3] == [
+            "step",
+            "offset_ns",
+            "duration_ns",
+        ]
+        await do(pilot, phases_pane, "open_row")
+        assert phases_pane.trail()[-1] == "event"
+
+
+async def test_occurrences_of_a_wait_follow_the_step() -> None:
+    async with shown(pane(), simulated()) as (phases_pane, pilot):
+        await do(pilot, phases_pane, *["next_view"] * 3)
+        select(table_of(phases_pane), "aten::item")
+        await do(pilot, phases_pane, "open_row", "next_step")
+        assert phases_pane.trail() == ("Phases", "waits", "aten::item")
+        assert [stop["step"] for stop in occurrences_in(phases_pane)] == [20]
+
+
+def occurrences_in(phases_pane: PhasesPane) -> list[dict[str, Any]]:
+    table = table_of(phases_pane)
+    rows = []
+    for place in range(table.match_count):
+        table.cursor_row = place
+        rows.append(table.highlighted_row or {})
+    table.cursor_row = 0
+    return rows
+
+
+async def test_pair_opens_the_names_of_both_phases_and_a_depth_what_it_was_read_from() -> None:
+    async with shown(pane(), simulated()) as (phases_pane, pilot):
+        await do(pilot, phases_pane, *["next_view"] * 4)
+        await do(pilot, phases_pane, "open_row")
+        phases_of = {row["phase"] for row in occurrences_in(phases_pane)}
+        assert phases_of == {"data_preprocessing", "embedding_lookup"}
+        phases_pane.go_back()
+        await settle(pilot)
+        select(table_of(phases_pane), "stage_data")
+        await do(pilot, phases_pane, "open_row")
+        assert [row["name"] for row in occurrences_in(phases_pane)] == ["## copy_batch_to_gpu {i} ##"]
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (80, 18), (100, 20)])
+async def test_low_screens_keep_rows_before_story_and_hints(size: tuple[int, int]) -> None:
+    async with shown(pane(), simulated(), size=size) as (phases_pane, pilot):
+        for _ in range(5):
+            assert table_of(phases_pane).size.height >= 5
+            await do(pilot, phases_pane, "next_view")
+
+
+async def test_story_returns_when_there_is_room() -> None:
+    async with shown(pane(), simulated(), size=(60, 14)) as (phases_pane, pilot):
+        story = phases_pane.query_one("#story")
+        assert not story.display
+        await pilot.resize_terminal(60, 30)
+        await settle(pilot)
+        assert story.display
+
+
+async def test_wider_screens_never_show_fewer_columns() -> None:
+    async with shown(pane(), simulated(), size=(60, 30)) as (phases_pane, pilot):
+        seen: dict[tuple[str, ...], int] = {}
+        for width in range(60, 161, 4):
+            await pilot.resize_terminal(width, 30)
+            for _ in range(5):
+                await settle(pilot)
+                table = table_of(phases_pane)
+                columns = len(table.widths_within(table.size.width))
+                trail = phases_pane.trail()
+                assert columns >= seen.get(trail, 0), (width, trail)
+                seen[trail] = columns
+                await do(pilot, phases_pane, "next_view")
+
+
+async def test_closed_row_tells_of_a_star_below_it() -> None:
+    async with shown(pane(), simulated(), size=WIDE) as (phases_pane, pilot):
+        await do(pilot, phases_pane, "next_view")
+        tree = tree_of(phases_pane)
+        tree.cursor_row = 0
+        assert "☆" not in text_of(pilot).splitlines()[4]
+        tree.action_close_branch()
+        await settle(pilot)
+        line = next(line for line in text_of(pilot).splitlines() if "ProfilerStep#" in line)
+        assert "☆" in line
+        assert "★ below this row" in text_of(pilot)
 
 
 async def test_filter_of_the_tree_shows_ancestors_and_escape_drops_it() -> None:
@@ -287,16 +453,17 @@ async def test_steps_stand_side_by_side_and_open_their_tree() -> None:
         assert (tree_of(phases_pane).highlighted_row or {})["name"] == "ProfilerStep#21"
 
 
-async def test_waits_come_before_device_syncs() -> None:
+async def test_what_blocks_longest_comes_first() -> None:
     async with shown(pane(), simulated(), size=WIDE) as (phases_pane, pilot):
         await do(pilot, phases_pane, *["next_view"] * 3)
         table = table_of(phases_pane)
-        kinds = []
+        times = []
         for place in range(table.row_count):
             table.cursor_row = place
-            kinds.append((table.highlighted_row or {})["blocking"])
+            times.append((table.highlighted_row or {})["per_step_ns"])
         waits = phases().waits
-        assert kinds == ["wait"] * waits.by_name.height + ["sync"] * waits.device_syncs.height
+        blocking = pl.concat([waits.by_name["per_step_ns"], waits.device_syncs["per_step_ns"]])
+        assert times == sorted(blocking, reverse=True)
         assert "L ## wait_sparse_data_dist {i} ##" in text_of(pilot)
 
 
@@ -305,7 +472,8 @@ async def test_waits_are_those_of_the_step_in_view() -> None:
     async with shown(pane(), simulated(), size=WIDE) as (phases_pane, pilot):
         await do(pilot, phases_pane, *["next_view"] * 3, "next_step", "next_step")
         row = table_of(phases_pane).highlighted_row or {}
-        longest = wanted.row(0, named=True)
+        syncs = phases().waits.syncs_by_step.filter(pl.col("step") == 21)
+        longest = pl.concat([wanted, syncs]).sort("total_ns", descending=True).row(0, named=True)
         assert (row["name"], row["per_step_ns"]) == (longest["name"], longest["total_ns"])
 
 
@@ -314,13 +482,12 @@ async def test_device_syncs_are_those_of_the_step_in_view() -> None:
     async with shown(pane(), simulated(), size=WIDE) as (phases_pane, pilot):
         await do(pilot, phases_pane, *["next_view"] * 3, "next_step", "next_step")
         table = table_of(phases_pane)
-        table.cursor_row = phases().waits.by_step.filter(pl.col("step") == 21).height
-        row = table.highlighted_row or {}
-        assert (row["blocking"], row["name"], row["per_step_ns"]) == (
-            "sync",
-            wanted["name"],
-            wanted["total_ns"],
-        )
+        found = []
+        for place in range(table.row_count):
+            table.cursor_row = place
+            row = table.highlighted_row or {}
+            found.append((row["blocking"], row["name"], row["per_step_ns"]))
+        assert ("sync", wanted["name"], wanted["total_ns"]) in found
 
 
 async def test_asynchrony_lists_pairs_prefetching_and_the_depth_of_stages() -> None:

@@ -197,6 +197,63 @@ async def test_filter_without_finds_says_so() -> None:
         assert names(app) == CHILDREN
 
 
+@pytest.mark.parametrize("another_step_comes", [False, True])
+async def test_filter_without_finds_gives_the_selected_node_back_when_it_goes(
+    another_step_comes: bool,
+) -> None:
+    app = TreeApp(frame())
+    async with app.run_test() as pilot:
+        await pilot.press("j", "j")
+        assert selected(app) == "aten::item"
+        app.table.set_filter("nothing like it")
+        if another_step_comes:
+            app.table.set_frame(frame())
+        app.table.set_filter("nothing at all")
+        app.table.set_filter("")
+        assert selected(app) == "aten::item"
+
+
+async def test_first_find_is_on_screen_though_the_root_stays_selected() -> None:
+    depth = 40
+    chain = wide(depth).with_columns(parent=pl.int_range(-1, depth))
+    app = TreeApp(chain)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("g")
+        app.table.set_filter(f"n{depth}")
+        await pilot.pause()
+        assert f" n{depth} " in lines(app)[-1]
+        assert selected(app) == "n0"
+
+
+async def test_find_that_is_selected_is_on_screen() -> None:
+    nodes = wide(60).with_columns(parent=pl.Series([-1, *range(40), *[0] * 20]))
+    app = TreeApp(nodes)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.table.set_filter("n60")
+        await pilot.press("G")
+        assert selected(app) == "n60"
+        app.table.set_filter("n40")
+        await pilot.pause()
+        assert selected(app) == "n40"
+        assert " n40 " in lines(app)[-1]
+
+
+async def test_tree_that_was_prepared_and_not_shown_leaves_no_trace() -> None:
+    app = TreeApp(frame())
+    async with app.run_test():
+        app.table.prepare(wide(3))
+        app.table.set_frame(frame())
+        assert names(app) == CHILDREN
+
+
+async def test_columns_can_come_with_the_tree() -> None:
+    app = TreeApp(frame())
+    async with app.run_test():
+        app.table.set_frame(frame(), columns=COLUMNS[:2])
+        assert app.table.shown_columns == COLUMNS[:2]
+        assert names(app) == CHILDREN
+
+
 async def test_another_step_keeps_what_is_open_and_selected() -> None:
     app = TreeApp(frame())
     async with app.run_test() as pilot:

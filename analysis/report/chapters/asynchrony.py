@@ -14,8 +14,8 @@ from analysis.phases.tables import (
     depth_rows,
     is_fused,
     pair_rows,
-    shorter_side_ns,
     step_waits,
+    too_small,
 )
 from analysis.report.blocks import (
     MARKS,
@@ -28,7 +28,7 @@ from analysis.report.blocks import (
     paragraph,
 )
 from analysis.report.chapters.steps import step_name
-from analysis.report.chapters.trees import verdict_text
+from analysis.report.chapters.trees import cut_paragraph, verdict_text
 from analysis.report.columns import exact_text
 from analysis.report.limits import PREFETCH_ROWS, STEP_ROWS, WAIT_ROWS
 from analysis.report.tables import DEPTHS, PREFETCH_EVENTS, STEP_WAITS, WAITS, recorded
@@ -48,6 +48,7 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
     if isinstance(phases, Missing):
         return [missing_line(phases, messages)]
     return [
+        *cut_paragraph(phases.windows, messages),
         paragraph(*_lead(phases, messages)),
         *_pairs(phases, messages),
         *_prefetch(phases.prefetch, messages),
@@ -63,12 +64,13 @@ def _lead(phases: Phases, messages: Messages) -> Iterator[str]:
     if not serial:
         yield longest.text
     else:
-        pair = max(serial, key=lambda pair: shorter_side_ns(phases.times, pair))
-        can_hide_ns = shorter_side_ns(phases.times, pair)
+        pair = max(serial, key=lambda pair: pair.hideable_ns)
+        can_hide_ns = pair.hideable_ns
         values = {
             "first": messages.text(f"phase.{pair.phases[0]}"),
             "second": messages.text(f"phase.{pair.phases[1]}"),
             "time": time_text(can_hide_ns),
+            "confidence": messages.text(f"sure.{phases.times.confidence}"),
         }
         text = messages.text("report.asynchrony.serial", values)
         yield from (text, longest.text) if can_hide_ns > longest.per_step_ns else (longest.text, text)
@@ -113,7 +115,8 @@ _NEEDS_LOOK = {"threads": False, "streams": False, "serial": True}
 
 
 def _pair(pair: Pair, phases: Phases, messages: Messages) -> str:
-    mark = MARKS[False if is_fused(phases.times, pair) else _NEEDS_LOOK.get(pair.verdict)]
+    nothing_to_do = pair.verdict == "serial" and not advisable(phases.times, pair)
+    mark = MARKS[False if nothing_to_do else _NEEDS_LOOK.get(pair.verdict)]
     return f"{mark} {joined(*pair_sentences(pair, phases, messages))}"
 
 
@@ -128,7 +131,10 @@ def pair_sentences(pair: Pair, phases: Phases, messages: Messages) -> list[str]:
     }
     sentences = [messages.text("report.pairs.verdict", values)]
     if fused:
-        sentences.append(messages.text("report.phases.fused_update"))
+        sure = {"confidence": messages.text(f"sure.{phases.times.confidence}")}
+        sentences.append(messages.text("report.phases.fused_update", sure))
+        if row["unobservable"] is None:
+            sentences.append(messages.text("report.pairs.on_device"))
     elif row["unobservable"] == "device":
         sentences.append(messages.text("report.pairs.unobservable_device"))
     elif row["unobservable"] == "host":
@@ -137,14 +143,17 @@ def pair_sentences(pair: Pair, phases: Phases, messages: Messages) -> list[str]:
             for phase, work_ns in zip(pair.phases, pair.host_ns, strict=True)
             if not work_ns
         ]
-    sentences += [_ratio(row, side, messages) for side in ("host", "device")]
+    elif row["verdict"] == "serial" and too_small(phases.times, pair):
+        sentences.append(messages.text("report.pairs.too_small", {"time": time_text(pair.hideable_ns)}))
+    sentences += [_ratio(row, side, messages, fused=fused) for side in ("host", "device")]
     return [sentence for sentence in sentences if sentence]
 
 
-def _ratio(row: Mapping[str, Any], side: str, messages: Messages) -> str:
+def _ratio(row: Mapping[str, Any], side: str, messages: Messages, *, fused: bool) -> str:
     """How long both work at once, of what."""
     if row[f"{side}_ratio"] is None:
-        return "" if row["unobservable"] else messages.text(f"report.pairs.{side}_unknown")
+        told = row["unobservable"] or (fused and side == "host")
+        return "" if told else messages.text(f"report.pairs.{side}_unknown")
     values = {
         "both": time_text(row[f"{side}_both_ns"]),
         "first": time_text(row[f"first_{side}_ns"]),

@@ -22,9 +22,9 @@ from analysis.report.blocks import (
 )
 from analysis.report.blocks import table as markdown_table
 from analysis.report.chapters.steps import step_name
-from analysis.report.chapters.trees import call_tree_blocks
+from analysis.report.chapters.trees import call_tree_blocks, cut_paragraph
 from analysis.report.columns import exact_text
-from analysis.report.limits import GROWTH_SHARE, STEP_ROWS
+from analysis.report.limits import GROWTH_SHARE, SHORT_STEPS, STEP_ROWS
 from analysis.report.tables import GROWTHS, NAMED_PER_STEP, PHASES, STEP_PHASES, recorded
 from analysis.units import count_text, percent_text, time_text
 
@@ -46,6 +46,7 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
     if isinstance(phases, Missing):
         return [missing_line(phases, messages)]
     return [
+        *cut_paragraph(phases.windows, messages),
         paragraph(*_lead(phases, messages)),
         bullets(_remarks(phases, messages)),
         frame_table(_phase_columns(phases.times), phases.times.mean, messages),
@@ -79,11 +80,17 @@ def _lead(phases: Phases, messages: Messages) -> Iterator[str]:
             "time": time_text(largest.attributed_ns),
             "share": percent_text(largest.share),
             "step": time_text(largest.step_ns),
+            "confidence": _sure(phases.times, messages),
         }
         text = messages.text("report.phases.largest", values)
         # What is uncertain most of the time is said before what is known of the rest.
         yield from (low, text) if largest.attributed_ns < _unclassified_ns(phases.times) else (text, low)
     yield _basis(phases, messages)
+
+
+def _sure(times: PhaseTimes, messages: Messages) -> str:
+    """What follows a verdict on phases: nothing, or that it is uncertain."""
+    return messages.text(f"sure.{times.confidence}")
 
 
 def _unclassified(times: PhaseTimes, messages: Messages) -> str:
@@ -112,12 +119,10 @@ def _unclassified_ns(times: PhaseTimes) -> int:
 def _basis(phases: Phases, messages: Messages) -> str:
     if phases.windows.whole_trace:
         return messages.text("report.phases.whole_trace")
-    steps = phases.times.steps
-    averaged = steps.filter(~pl.col("excluded")).height
-    key = "basis" if averaged == steps.height else "basis_excluded"
+    averaged, compiled = phases.windows.averaged.height, len(phases.windows.compile_steps)
     return messages.text(
-        f"report.phases.{key}",
-        {"count": count_text(averaged), "excluded": count_text(steps.height - averaged)},
+        f"report.phases.{'basis_excluded' if compiled else 'basis'}",
+        {"count": count_text(averaged), "excluded": count_text(compiled)},
     )
 
 
@@ -129,7 +134,8 @@ def _remarks(phases: Phases, messages: Messages) -> Iterator[str]:
         yield messages.text("report.phases.inferred", {"time": time_text(inferred_ns)})
     if times.fused_update:
         whole = wholly_fused(times)
-        yield messages.text("report.phases.fused_update" if whole else "report.phases.partly_fused_update")
+        key = "fused_update" if whole else "partly_fused_update"
+        yield messages.text(f"report.phases.{key}", {"confidence": _sure(times, messages)})
     if times.misplaced_backward:
         values = {
             "count": count_text(times.misplaced_backward),
@@ -183,7 +189,11 @@ def _variation(variation: Variation | None, messages: Messages) -> Iterator[str]
         "step": exact_text("id", variation.slowest),
         "time": time_text(variation.slowest_ns),
         "others": time_text(variation.others_ns),
+        "median": time_text(variation.median_ns),
+        "steps": short_steps(variation, messages),
     }
+    if variation.short:
+        yield paragraph(f"{MARKS[True]} {messages.text('report.variation.short', values)}")
     key = "stands_out" if variation.flagged else "even"
     yield paragraph(f"{MARKS[variation.flagged]} {messages.text(f'report.variation.{key}', values)}")
     least_ns = GROWTH_SHARE * (variation.slowest_ns - variation.others_ns)
@@ -191,3 +201,13 @@ def _variation(variation: Variation | None, messages: Messages) -> Iterator[str]
     grown = growth_rows(growth for growth in growths if growth.grown_ns > least_ns)
     if variation.flagged and grown.height:
         yield frame_table(recorded(GROWTHS, grown), grown, messages)
+
+
+def short_steps(variation: Variation, messages: Messages) -> str:
+    """The steps that are unusually short with their times, the first few of them."""
+    told = [
+        messages.text("report.variation.short_step", {"step": str(step), "time": time_text(ns)})
+        for step, ns in variation.short[:SHORT_STEPS]
+    ]
+    more = ["…"] if len(variation.short) > SHORT_STEPS else []
+    return messages.text("report.comma").join([*told, *more])

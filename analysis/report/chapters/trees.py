@@ -11,7 +11,7 @@ from analysis.notes import Missing
 from analysis.phases.model import UNCLASSIFIED
 from analysis.phases.starred import costliest_star, starred
 from analysis.phases.trees import bounded
-from analysis.report.blocks import frame_table, heading, missing_line, paragraph
+from analysis.report.blocks import MARKS, frame_table, heading, missing_line, paragraph
 from analysis.report.columns import COLUMNS, columns, exact_text
 from analysis.report.limits import MAX_TIMES_AVERAGE, TREE_DEPTH, TREE_ROWS
 from analysis.report.tables import recorded
@@ -20,6 +20,7 @@ from analysis.units import UNKNOWN, count_text, percent_text, time_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from analysis.phases.model import Windows
     from analysis.phases.results import Phases, StepTree
     from analysis.report.columns import Column
     from analysis.report.messages import Messages
@@ -59,11 +60,25 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
     key = "aten_mean" if several else "aten_one" if tree.nodes["name"][0] is not None else "aten_whole"
     values = {"count": count_text(tree.steps), "times": str(MAX_TIMES_AVERAGE)}
     lead = messages.text(f"report.trees.{key}", values)
+    phases = source.phases
     return [
+        *([] if isinstance(phases, Missing) else cut_paragraph(phases.windows, messages)),
         paragraph(*_stars(tree, messages)),
         paragraph(lead),
         _table(tree, _ATEN_COLUMNS if several else _STEP_COLUMNS, messages),
     ]
+
+
+def cut_paragraph(windows: Windows, messages: Messages) -> Iterator[str]:
+    """What the reader must know of figures from a trace file that was cut short."""
+    if windows.cut:
+        yield paragraph(f"{MARKS[True]} {cut_text(windows, messages)}")
+
+
+def cut_text(windows: Windows, messages: Messages) -> str:
+    """Which steps are left out because the file was cut, or that it cannot be told."""
+    steps = ", ".join(str(step) for step in windows.lossy)
+    return messages.text(f"report.cut_trace.{'steps' if steps else 'unplaced'}", {"steps": steps})
 
 
 def _stars(tree: StepTree, messages: Messages) -> Iterator[str]:

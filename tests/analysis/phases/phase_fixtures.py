@@ -128,6 +128,7 @@ def waits(name: str = "future.result") -> Waits:
             short | of_step | {"step": 12, "total_ns": 5_000, "share": 0.005},
         ),
         per_step_ns={10: 0, 11: 100_000, 12: 105_000},
+        synced_ns={},
         device_syncs=rows(WAITS, sync | synced),
         syncs_by_step=rows(
             WAITS_BY_STEP,
@@ -143,11 +144,12 @@ SERIAL = Pair(
     0.05,
     (300_000, 240_000),
     (40_000, 20_000),
+    80_000,
     None,
 )
 """6 us of 240 us on the host, 1 us of 20 us on the device."""
 UNSEEN = Pair(
-    ("embedding_update", "dense_update"), "not_observable", None, None, (0, 360_000), (0, 9_000), "host"
+    ("embedding_update", "dense_update"), "not_observable", None, None, (0, 360_000), (0, 9_000), 0, "host"
 )
 
 
@@ -179,9 +181,11 @@ def phases(name: str = "log_step") -> Phases:
         variation=Variation(
             spread=0.4,
             flagged=True,
+            median_ns=800_000,
             slowest=12,
             slowest_ns=1_200_000,
             others_ns=800_000,
+            short=(),
             phases=(
                 Growth("phase", "forward", None, 500_000, 100_000),
                 *(Growth("phase", row, None, MEAN_US[row] * 1_000, MEAN_US[row] * 1_000) for row in ROWS[:2]),
@@ -208,11 +212,16 @@ def low_confidence(found: Phases) -> Phases:
 
 def fused_update(found: Phases) -> Phases:
     """The same with tables that only the backward pass writes, on the autograd thread."""
-    return replace(
-        found,
-        times=replace(found.times, fused_update=True),
-        pairs=(found.pairs[0], replace(found.pairs[1], verdict="serial", host_ratio=0.0, unobservable=None)),
+    serial = replace(
+        found.pairs[1],
+        verdict="serial",
+        device_ratio=0.0,
+        device_ns=(6_000, 9_000),
+        hideable_ns=60_000,
+        unobservable=None,
     )
+    times = replace(found.times, fused_update=True)
+    return replace(found, times=times, pairs=(found.pairs[0], serial))
 
 
 def tree(*nodes: dict[str, Any], step: int | None = 11, steps: int = 1) -> StepTree:
@@ -235,6 +244,7 @@ def tree(*nodes: dict[str, Any], step: int | None = 11, steps: int = 1) -> StepT
                 "avg_ns": node["total_ns"],
                 "max_ns": node["total_ns"],
                 "share": node["total_ns"] / nodes[0]["total_ns"],
+                "blocked_ns": node["total_ns"] if node.get("star") in ("wait", "sync") else 0,
                 **node,
             }
         )

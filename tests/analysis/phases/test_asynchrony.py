@@ -59,11 +59,14 @@ class Task:
 VIEW = [Task(FORWARD, 5000, 5100)]
 """Device work of another phase: the device is seen."""
 
+WINDOWS = windows_of((1, 0, 10_000), (2, 10_000, 20_000))
+"""The steps; all work is told to be in the first of them."""
+
 UNRELATED = 3
 """Bars of the trace before the operators."""
 
 
-def verdicts(host: Sequence[Work], device: Sequence[Task] = ()) -> tuple[Pair, Pair]:
+def verdicts(host: Sequence[Work], device: Sequence[Task] = (), *, fused: bool = False) -> tuple[Pair, Pair]:
     """Verdicts where one operator of each phase, and one without a phase, launches the bars of the device."""
     phases = (*PHASES, None)
     operators = classified_spans([Span("op", 0, 0, phase) for phase in phases], first_event=UNRELATED)
@@ -88,7 +91,7 @@ def verdicts(host: Sequence[Work], device: Sequence[Task] = ()) -> tuple[Pair, P
     tied = [
         (first_task + at, UNRELATED + phases.index(task.phase)) for at, task in enumerate(device) if task.tied
     ]
-    first, second = pair_verdicts(operators, pieces, launches_frame(*tied), trace)
+    first, second = pair_verdicts(operators, WINDOWS, pieces, launches_frame(*tied), trace, fused=fused)
     return first, second
 
 
@@ -190,8 +193,9 @@ def test_two_phases_of_one_thread_are_serial_however_they_are_nested() -> None:
     # A stream of another phase shows that the device can be seen.
     trace, tied = _trace(4, [Task(None, 0, 10)]), launches_frame((4, 3))
     classified = classified_spans([*spans, Span("op", 900, 950, FORWARD)])
-    pieces = slices(classified, windows_of((1, 0, 1000)))
-    pair = pair_verdicts(classified, pieces, tied, trace)[0]
+    windows = windows_of((1, 0, 1000))
+    pieces = slices(classified, windows)
+    pair = pair_verdicts(classified, windows, pieces, tied, trace, fused=False)[0]
     assert (pair.verdict, pair.host_ratio, pair.host_ns) == ("serial", 0.0, (550, 400))
 
 
@@ -201,12 +205,25 @@ def test_a_thread_that_does_both_still_meets_another_one() -> None:
     assert (pair.verdict, pair.host_ratio, pair.host_ns) == ("threads", 0.3, (100, 130))
 
 
-def test_an_update_fused_into_backward_is_compared_on_the_autograd_thread() -> None:
+@pytest.mark.parametrize(
+    ("dense_start_ns", "verdict", "ratio"), [(150, "streams", 1.0), (250, "serial", 0.0)]
+)
+def test_an_update_fused_into_backward_is_compared_on_the_device_alone(
+    dense_start_ns: int, verdict: str, ratio: float
+) -> None:
     _, pair = verdicts(
-        [Work(EMBEDDING_UPDATE, 0, 100, AUTOGRAD), Work(DENSE_UPDATE, 110, 200)],
-        [Task(EMBEDDING_UPDATE, 50, 250), Task(DENSE_UPDATE, 150, 250)],
+        [Work(EMBEDDING_UPDATE, 0, 100, AUTOGRAD), Work(DENSE_UPDATE, 50, 200)],
+        [Task(EMBEDDING_UPDATE, 50, 250), Task(DENSE_UPDATE, dense_start_ns, dense_start_ns + 100)],
+        fused=True,
     )
-    assert (pair.verdict, pair.host_ratio, pair.device_ratio) == ("streams", 0.0, 1.0)
+    assert (pair.verdict, pair.host_ratio, pair.device_ratio) == (verdict, None, ratio)
+
+
+def test_an_update_fused_into_backward_cannot_be_observed_where_the_device_is_not_seen() -> None:
+    host = [Work(EMBEDDING_UPDATE, 0, 100, AUTOGRAD), Work(DENSE_UPDATE, 50, 200)]
+    other, pair = verdicts([*host, Work(PREPROCESSING, 0, 100), Work(LOOKUP, 0, 100, WORKER)], fused=True)
+    assert (pair.verdict, pair.host_ratio, pair.unobservable) == ("not_observable", None, "host")
+    assert other.verdict == "threads"
 
 
 @pytest.mark.parametrize(
@@ -235,6 +252,29 @@ def test_device_bars_without_an_operator_belong_to_no_phase() -> None:
     host = [Work(PREPROCESSING, 0, 50), Work(LOOKUP, 50, 100)]
     pair, _ = verdicts(host, [Task(LOOKUP, 0, 90, tied=False), Task(LOOKUP, 90, 100)])
     assert pair.device_ns == (0, 10)
+
+
+def test_a_device_sync_is_work() -> None:
+    pair, _ = verdicts([Work(PREPROCESSING, 0, 100), Work(LOOKUP, 50, 150, WORKER, syncing=True)])
+    assert (pair.verdict, pair.host_ratio, pair.host_ns) == ("threads", 0.5, (100, 100))
+
+
+def test_what_could_be_hidden_is_the_work_of_the_shorter_side_in_the_mean_step() -> None:
+    host = [
+        Work(PREPROCESSING, 0, 400),
+        Work(LOOKUP, 400, 600),
+        Work(LOOKUP, 600, 900, waiting=True),
+        Work(LOOKUP, 900, 1200, syncing=True),
+    ]
+    pair, _ = verdicts(host, [Task(FORWARD, 0, 10)])
+    # 200 of lookup in two steps.
+    assert (pair.verdict, pair.hideable_ns) == ("serial", 100)
+
+
+def test_more_may_be_hidden_on_the_device_than_on_the_host() -> None:
+    host = [Work(PREPROCESSING, 0, 50), Work(LOOKUP, 50, 100)]
+    pair, _ = verdicts(host, [Task(PREPROCESSING, 0, 300), Task(LOOKUP, 300, 900)])
+    assert (pair.verdict, pair.hideable_ns) == ("serial", 150)
 
 
 def test_a_side_without_events_cannot_be_observed() -> None:
@@ -283,7 +323,8 @@ def test_two_threads_side_by_side_need_no_view_of_the_device() -> None:
 
 def test_a_trace_without_bars_can_be_asked() -> None:
     nothing = classified_spans([])
-    pairs = pair_verdicts(nothing, pl.DataFrame(schema=SLICES), launches_frame(), _trace(0, []))
+    pieces, trace = pl.DataFrame(schema=SLICES), _trace(0, [])
+    pairs = pair_verdicts(nothing, WINDOWS, pieces, launches_frame(), trace, fused=False)
     assert [(pair.phases, pair.verdict) for pair in pairs] == [(pair, "not_observable") for pair in PAIRS]
 
 

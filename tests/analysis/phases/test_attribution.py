@@ -44,7 +44,7 @@ def test_every_moment_of_a_step_belongs_to_one_row() -> None:
         UNCLASSIFIED: 500,
     }
     assert us(times, "attributed_ns") == us(times, "main_thread_ns")
-    assert times.mean["share"].to_list() == [0.2, 0.05, 0.25, 0, 0, 0, 0.5]
+    assert times.mean["share"].to_list() == [0.2, 0.05, 0.25, None, None, None, 0.5]
     assert parts(times) == {
         "step_ns": 1000,
         "device_sync_ns": 60,
@@ -259,3 +259,27 @@ def test_rows_and_parts_sum_to_the_step(events: list[dict[str, Any]], borders: s
     means = times.mean_remainder
     assert times.mean["attributed_ns"].sum() == times.mean["main_thread_ns"].sum() == means["step_ns"]
     assert times.mean.height == len(PHASES) + 1
+
+
+def test_a_phase_that_no_name_tells_has_no_numbers() -> None:
+    times = case(step(7, 0, 1000), op("collate", 100, 200), step(8, 1000, 500)).times
+    unknown = times.by_step.filter(pl.col("phase") == "embedding_lookup").drop("step", "excluded", "phase")
+    assert [*unknown.iter_rows()] == [(None,) * 6] * 2
+    assert times.mean.filter(pl.col("phase") == "embedding_lookup")["attributed_ns"].to_list() == [None]
+
+
+def test_a_phase_that_only_this_step_lacks_takes_no_time() -> None:
+    times = case(step(7, 0, 1000), op("collate", 100, 200), step(8, 1000, 500)).times
+    found = times.by_step.filter(pl.col("phase") == "data_preprocessing")
+    assert found["attributed_ns"].to_list() == [200_000, 0]
+    assert times.mean["attributed_ns"].to_list() == [100_000, None, None, None, None, None, 650_000]
+
+
+def test_the_backward_pass_of_another_process_is_none_of_the_step() -> None:
+    own, other = ("Python", "Thread 131"), ("Python 2", "Thread 131")
+    events = [step(7, 0, 1000), op("work", 0, 10), op(FUSED, 500, 100, other)]
+    times = case(*events).times
+    assert us(times, "inferred_ns") == {}
+    assert (us(times, "autograd_ns"), us(times, "other_threads_ns")) == ({}, {"embedding_update": 100})
+    both = case(*events, op(FUSED, 100, 800, own)).times
+    assert us(both, "autograd_ns") == {"embedding_update": 800}

@@ -195,3 +195,11 @@ def test_the_users_rules_decide_first(tmp_path: Path) -> None:
     assert phase_of(found, "aten::add") == FORWARD
     row = row_of(found, "aten::add")
     assert found.rules.entries[found.rule_of(row)].id == "mine"
+
+
+def test_which_of_two_producers_is_named_depends_on_no_order_in_the_file() -> None:
+    one, other = op("collate", 100, 100, WORKER), op("hash_find", 100, 100, ("Python", "Thread 143"))
+    main = op("future.result", 90, 112)
+    for events in ((main, one, other), (other, main, one)):
+        found = classified(*events)
+        assert found.producer[row_of(found, "future.result")] == row_of(found, "collate")

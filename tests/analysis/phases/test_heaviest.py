@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from analysis.phases.heaviest import NAMES, heaviest_names
 from tests.analysis.phases.hand_made import WORKER, case, op, step
+from tests.analysis.trace.builder import AUTOGRAD
 
 if TYPE_CHECKING:
     from tests.analysis.phases.hand_made import Case
@@ -66,3 +67,14 @@ def test_only_the_heaviest_names_of_a_phase_are_told() -> None:
     names = [name for _, name, _, _ in heaviest(found)]
     assert names == ["## forward {i} ##", "aten::oph", "aten::opg", "aten::opf", "aten::ope"]
     assert len(names) == NAMES
+
+
+def test_a_backward_range_that_the_autograd_thread_works_through_is_not_heavy_itself() -> None:
+    node = "autograd::engine::evaluate_function: AddmmBackward0"
+    found = case(
+        step(1, 0, 100),
+        op("## backward 1 ##", 10, 50),
+        op(node, 15, 20, AUTOGRAD),
+        op(node, 36, 20, AUTOGRAD),
+    )
+    assert heaviest(found) == [("backward", node, 2, 40), ("backward", "## backward {i} ##", 1, 10)]

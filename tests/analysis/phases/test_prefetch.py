@@ -15,6 +15,7 @@ from tests.analysis.trace.builder import AUTOGRAD, MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from analysis.phases.results import Depth, Prefetch
 
@@ -140,7 +141,7 @@ def test_name_speaks_of_prefetching(name: str, why: str) -> None:
 )
 def test_name_does_not_speak_of_prefetching(name: str) -> None:
     found = prefetch_of(*in_step(name))
-    assert found.present is False
+    assert found.present is None
     assert found.events.is_empty()
 
 
@@ -155,7 +156,15 @@ def test_name_does_not_speak_of_prefetching(name: str) -> None:
 )
 def test_inside_of_training_only_words_that_mean_later_batches_count(name: str, *, counts: bool) -> None:
     found = prefetch_of(step(7, 0, 1000), op("pipeline.forward", 10, 100), op(name, 20, 50))
-    assert found.present is counts
+    assert found.present is (True if counts else None)
+
+
+def test_a_name_that_the_user_switches_off_speaks_of_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[[rules]]\nid = 'mine'\npattern = '^prefetch ids$'\nphase = 'unclassified'")
+    made = case(step(7, 0, 1000), op("prefetch ids", 10, 100), op("prefetch rows", 200, 100), rules=file)
+    found = find_prefetch(made.classified, made.windows)
+    assert found.events["name"].to_list() == ["prefetch rows"]
 
 
 def test_names_are_listed_by_time_for_each_thread() -> None:
@@ -181,7 +190,8 @@ def test_an_index_ahead_of_training_speaks_of_prefetching() -> None:
 
 def test_an_index_of_the_batch_in_training_speaks_of_nothing() -> None:
     found = prefetch_of(*steps(["## copy_batch_to_gpu 4 ##", "## forward 4 ##"]))
-    assert found.present is False
+    assert found.present is None
+    assert found.events.is_empty()
 
 
 def test_without_any_bar_nothing_is_known() -> None:
@@ -224,7 +234,7 @@ def test_other_threads_than_workers_do_not_run_ahead(thread: tuple[str, str]) ->
 
 def test_a_worker_thread_that_trains_does_not_run_ahead() -> None:
     found = prefetch_of(step(7, 0, 1000), op("table_update", 10, 100, WORKER))
-    assert (found.present, found.runs_ahead) == (False, None)
+    assert (found.present, found.runs_ahead) == (None, None)
 
 
 def test_depth_0_everywhere_means_that_nothing_runs_ahead() -> None:
@@ -560,7 +570,7 @@ def test_a_loader_of_several_processes_tells_nothing() -> None:
     name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
     found = prefetch_of(*in_step(name, "pipeline.forward"))
     assert told(found, "data") == (None, False, "unseen")
-    assert found.present is False
+    assert found.present is None
 
 
 def test_a_loader_with_an_index_is_as_far_ahead_as_its_index() -> None:

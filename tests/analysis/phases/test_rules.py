@@ -749,3 +749,19 @@ def test_a_wait_cannot_be_switched_off_and_wait(tmp_path: Path) -> None:
     file.write_text("[[rules]]\nid = 'mine'\npattern = '^x$'\nphase = 'unclassified'\nwait = 'yes'")
     with pytest.raises(UsageError, match="switches names off"):
         load_rules(file)
+
+
+def test_every_note_stands_in_both_languages() -> None:
+    entries = load_rules().entries
+    assert any(rule.note for rule in entries)
+    assert [rule.id for rule in entries if bool(rule.note) != bool(rule.note_zh)] == []
+
+
+def test_a_rule_of_the_user_needs_no_chinese_note(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    rule = '[[rules]]\nid = "{}"\npattern = "^{}$"\nphase = "forward"\nnote = "mine"\n'
+    path.write_text(rule.format("mine.a", "a") + rule.format("mine.b", "b") + 'note_zh = "我的"\n', "utf-8")
+    assert [(rule.note, rule.note_zh) for rule in load_rules(path).entries[:2]] == [
+        ("mine", None),
+        ("mine", "我的"),
+    ]

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from analysis.phases.device_calls import blocked_in_calls
 from analysis.phases.model import (
     BACKWARD,
     DENSE_UPDATE,
@@ -17,10 +19,17 @@ from analysis.phases.model import (
 )
 from analysis.phases.results import TREE, StepTree
 from analysis.phases.rules import Rules
+from analysis.phases.starred import starred
 from analysis.phases.trees import phase_roots, step_tree
+from tests.analysis.phases.hand_made import case, op, step
 from tests.analysis.phases.made_rules import rule_named
 from tests.analysis.phases.made_trees import ONE, TWO, merged_of, rows, stepped, tree_of
 from tests.analysis.phases.spans import AUTOGRAD, MAIN, WORKER, Span, windows_of
+from tests.analysis.trace.builder import MAIN as MAIN_THREAD
+from tests.analysis.trace.builder import bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def test_calls_of_one_name_below_one_parent_are_one_node() -> None:
@@ -319,3 +328,35 @@ def test_in_a_step_without_a_duration_nothing_is_a_bottleneck() -> None:
     windows = Windows(windows.frame.with_columns(end_ns=pl.col("start_ns")), MAIN, whole_trace=True)
 
     assert rows(tree_of(windows=windows, step=None), "total_ns", "star") == [(0, None)]
+
+
+@pytest.mark.parametrize(("within_ns", "star"), [(50_000, "sync"), (49_000, None)])
+def test_a_call_of_the_runtime_that_blocks_counts_for_the_bar_that_makes_it(
+    within_ns: int, star: str | None
+) -> None:
+    found = with_calls(op("outer", 0, 600), op("my_op", 0, 99), calls=[(10, within_ns / 1000)])
+    assert dict(found.nodes.select("name", "star").rows())["my_op"] == star
+    assert dict(found.nodes.select("name", "blocked_ns").rows())["my_op"] == within_ns
+    assert dict(found.nodes.select("name", "blocked_ns").rows())["outer"] == 0
+
+
+def test_a_call_of_the_runtime_inside_a_sync_counts_with_the_sync() -> None:
+    found = with_calls(op("aten::item", 0, 80), op("inner", 5, 70), calls=[(10, 60)])
+    assert found.nodes.filter(pl.col("name") != "ProfilerStep#7").select("name", "blocked_ns").rows() == [
+        ("aten::item", 80_000),
+        ("inner", 0),
+    ]
+
+
+def test_a_node_that_blocks_costs_what_it_blocks() -> None:
+    found = with_calls(op("my_op", 0, 800), op("rest", 0, 750), calls=[(760, 50)])
+    (node,) = starred(found).filter(pl.col("name") == "my_op").select("star", "cost_ns").rows()
+    assert node == ("sync", 50_000)
+
+
+def with_calls(*events: dict[str, Any], calls: Sequence[tuple[float, float]]) -> StepTree:
+    """The tree of a step of 1000 us, with synchronising calls of CANN on the main thread."""
+    below = [bar("AscendCL@aclrtSynchronizeStream", ("CANN", MAIN_THREAD[1]), *call) for call in calls]
+    made = case(step(7, 0, 1000), *events, *below)
+    in_calls_ns = blocked_in_calls(made.classified, made.windows, made.trace)
+    return step_tree(replace(made.classified, in_calls_ns=in_calls_ns), made.windows, 7, {})

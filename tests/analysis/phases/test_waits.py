@@ -197,6 +197,13 @@ def test_a_sync_inside_a_wait_is_in_both_tables() -> None:
     assert rows(found.device_syncs, "name", "phase", "total_ns") == [
         ("aten::_local_scalar_dense", LOOKUP, 40)
     ]
+    # In the mean of two steps.
+    assert found.synced_ns == {"wait_sparse_data_dist": 20}
+
+
+def test_only_waits_that_block_on_the_device_have_such_time() -> None:
+    found = waits_of(wait("future.result", 0, 60, LOOKUP), Span("aten::item", 70, 90, sync=True))
+    assert found.synced_ns == {}
 
 
 @pytest.mark.parametrize("spans", [[], [Span("aten::add", 0, 10)]])
@@ -280,3 +287,8 @@ def test_device_syncs_of_each_step_are_told_apart() -> None:
         (8, "aten::item", "forward", 1, 100_000, True),
     ]
     assert waits.device_syncs["total_ns"].sum() == waits.syncs_by_step["total_ns"].sum()
+
+
+def test_syncs_that_took_no_time_are_no_rows() -> None:
+    found = waits_of(Span("scalar", 10, 10, sync=True), Span("item", 20, 30, sync=True))
+    assert rows(found.device_syncs, "name") == rows(found.syncs_by_step, "name") == [("item",)]

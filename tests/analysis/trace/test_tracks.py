@@ -173,6 +173,12 @@ def test_a_thread_half_inside_the_backward_pass_is_autograd_and_below_it_is_not(
     assert roles(events) == ["python_main", "autograd", "python_other"]
 
 
+def test_nodes_of_autograd_functions_in_cpp_are_the_backward_pass():
+    node = "torch::autograd::CppNode<SplitLookupFunction_sgd_Op>"
+    events = [process("Python", 1), bar("ProfilerStep#1", 1, 1, cat="cpu_op"), bar(node, 1, 2, cat="cpu_op")]
+    assert roles(events) == ["python_main", "autograd"]
+
+
 def test_nested_backward_nodes_count_once():
     node = "autograd::engine::evaluate_function: CheckpointFunctionBackward"
     events = [process("Python", 1), bar("ProfilerStep#1", 1, 1, cat="cpu_op")]

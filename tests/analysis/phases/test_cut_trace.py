@@ -1,0 +1,105 @@
+"""Traces whose file was cut short: which steps may have lost events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from analysis.host_bars import host_bars
+from analysis.notes import Missing
+from analysis.phases.windows import find_windows
+from analysis.profile.discover import discover
+from analysis.result import Analysis
+from analysis.trace.model import Fault
+from analysis.trace.steps import trace_steps
+from tests.analysis.phases.hand_made import WORKER, averages, op, step
+from tests.analysis.phases.simulated import simulate
+from tests.analysis.trace.builder import timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from analysis.phases.model import Windows
+
+STEPS = (step(1, 0, 100), step(2, 100, 100), step(3, 200, 100))
+
+
+def windows_of(*events: dict[str, Any], excluded: int | None = None, cut: bool = True) -> Windows:
+    """The windows of a trace of these events, whose file was cut short behind them."""
+    trace = timeline(*events)
+    if cut:
+        fault = Fault("cut", 1, "trace_view.json", None, lost=True)
+        trace = replace(trace, quality=replace(trace.quality, faults=(*trace.quality.faults, fault)))
+    steps = trace_steps(trace)
+    found = find_windows(trace, host_bars(trace, steps), steps, averages(excluded))
+    assert found is not None
+    return found
+
+
+def averaged(found: Windows) -> list[int]:
+    return found.averaged["step"].to_list()
+
+
+def test_a_whole_file_loses_nothing() -> None:
+    found = windows_of(*STEPS, op("a", 10, 5), cut=False)
+    assert (found.cut, found.lossy, averaged(found)) == (False, (), [1, 2, 3])
+
+
+def test_steps_from_the_last_bar_on_may_have_lost_some() -> None:
+    found = windows_of(*STEPS, op("a", 10, 5), op("a", 150, 5), op("a", 210, 5))
+    assert (found.cut, found.lossy, averaged(found)) == (True, (3,), [1, 2])
+
+
+def test_bars_may_stand_behind_others_that_start_later() -> None:
+    # The last but one stands 60 us late: what is lost may start from 150 us on.
+    found = windows_of(*STEPS, op("a", 10, 5), op("a", 210, 5), op("a", 150, 1), op("a", 205, 2))
+    assert (found.lossy, averaged(found)) == ((2, 3), [1])
+
+
+def test_bars_in_the_order_of_their_ends_are_taken_so() -> None:
+    outer = op("outer", 105, 85)
+    found = windows_of(*STEPS, op("a", 10, 5), op("a", 110, 5), outer, op("a", 195, 20))
+    # By their starts, 5 us late; by their ends none is, and the last end is at 215.
+    assert found.lossy == (3,)
+
+
+def test_other_threads_do_not_tell_how_far_the_main_one_goes() -> None:
+    found = windows_of(*STEPS, op("a", 10, 5), op("a", 150, 5), op("b", 290, 5, WORKER))
+    assert found.lossy == (2, 3)
+
+
+def test_where_every_step_may_have_lost_bars_none_is_left_out() -> None:
+    found = windows_of(*STEPS, op("a", 250, 5), op("a", 10, 5))
+    assert (found.cut, found.lossy, averaged(found)) == (True, (), [1, 2, 3])
+
+
+def test_the_compile_step_is_told_apart() -> None:
+    found = windows_of(*STEPS, op("a", 10, 5), op("a", 150, 5), op("a", 210, 5), excluded=1)
+    assert (found.compile_steps, found.lossy, averaged(found)) == ((1,), (3,), [2])
+
+
+def test_a_cut_trace_without_steps_says_so() -> None:
+    found = windows_of(op("a", 10, 5))
+    assert (found.cut, found.lossy, found.whole_trace) == (True, (), True)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_means_of_a_cut_file_are_of_whole_steps(tmp_path: Path, share: float) -> None:
+    simulated = simulate("--flavour torchrec --steps 8 --seed 3", tmp_path)
+    whole = simulated.phases.times.by_step
+    (file,) = tmp_path.rglob("trace_view.json")
+    text = file.read_bytes()
+    file.write_bytes(text[: int(share * len(text))])
+    phases = Analysis(profile := discover(tmp_path), profile.captures[0]).phases
+    assert not isinstance(phases, Missing)
+    assert phases.windows.cut
+    assert _times(phases.times.by_step, averaged(phases.windows)) == _times(whole, averaged(phases.windows))
+
+
+def _times(by_step: Any, steps: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Times on the main thread in these steps."""
+    rows = by_step.filter(by_step["step"].is_in(list(steps)))
+    return list(rows.select("step", "phase", "main_thread_ns").iter_rows())
