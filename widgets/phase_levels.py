@@ -125,9 +125,7 @@ class PhaseLevels:
             if isinstance(tree, Missing):
                 return tree
             built[:] = [tree]
-            nodes = tree.nodes.with_columns(
-                _notable_max(), stars_below=pl.Series(stars_below(tree.nodes), dtype=pl.Int64)
-            )
+            nodes = tree.nodes.with_columns(_notable_max(), stars_below=pl.Series(stars_below(tree.nodes)))
             if self._phases.windows.whole_trace:
                 root = pl.when(pl.col("parent") == -1).then(pl.col("name").fill_null(WHOLE_TRACE))
                 per_step = pl.lit(None, pl.Float64).alias("calls_per_step")

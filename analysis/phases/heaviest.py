@@ -73,10 +73,17 @@ def heaviest_names(classified: Classified, windows: Windows, step: int | None) -
 def _own_ns(classified: Classified) -> Ints:
     """Self time of every bar, without that of a backward pass that the autograd thread works through."""
     bars = classified.bars.frame
-    start, own = bars["start_ns"].to_numpy(), bars["self_ns"].to_numpy()
+    start, own, parent = (
+        bars["start_ns"].to_numpy(),
+        bars["self_ns"].to_numpy(),
+        classified.bars.nesting.parent,
+    )
     on_autograd = bars["role"] == AUTOGRAD
     work = bars.filter(on_autograd & (bars["depth"] == 0))
     delegated = Intervals.of(work["start_ns"], work["start_ns"] + work["duration_ns"])
     covered = delegated.coverage(start, start + bars["duration_ns"].to_numpy())
+    inside = np.zeros(covered.size, np.int64)
+    np.add.at(inside, parent[parent >= 0], covered[parent >= 0])
     backward = (classified.phase == PHASES.index(BACKWARD)) & ~on_autograd.to_numpy()
-    return np.where(backward, np.maximum(own - covered, 0), own)
+    # Bars that overlap their neighbours in part may count twice among those inside.
+    return np.where(backward, own - np.clip(covered - inside, 0, own), own)

@@ -78,3 +78,20 @@ def test_a_backward_range_that_the_autograd_thread_works_through_is_not_heavy_it
         op(node, 36, 20, AUTOGRAD),
     )
     assert heaviest(found) == [("backward", node, 2, 40), ("backward", "## backward {i} ##", 1, 10)]
+
+
+def test_what_the_autograd_thread_does_during_a_call_is_not_taken_from_the_caller() -> None:
+    node = "autograd::engine::evaluate_function: AddmmBackward0"
+    found = case(
+        step(1, 0, 100),
+        op("## backward 1 ##", 10, 50),
+        op("aten::add", 20, 30),
+        op(node, 15, 10, AUTOGRAD),
+        op(node, 30, 15, AUTOGRAD),
+    )
+    # 15 to 20 lie in the range itself, 20 to 25 and 30 to 45 in what it calls.
+    assert heaviest(found) == [
+        ("backward", node, 2, 25),
+        ("backward", "## backward {i} ##", 1, 15),
+        ("backward", "aten::add", 1, 10),
+    ]
