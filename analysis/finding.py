@@ -53,6 +53,7 @@ _WORDS: Final = {
     "part": "remainder",
     "stage": "stage",
     "confidence": "sure",
+    "per": "per",
 }
 """Values that are codes, and the messages they are in."""
 

@@ -336,6 +336,7 @@ def _copy_finding(row: Mapping[str, Any], metrics: CoreMetrics) -> Iterator[Find
             "hidden": percent_text(hidden),
         },
         stake_ns=stake_ns,
+        row={"direction": row["direction"]},
     )
 
 

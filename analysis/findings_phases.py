@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from analysis.datafile import load_toml
-from analysis.finding import FINE, LOOK, UNKNOWN, Finding, weight
+from analysis.finding import ACTION, FINE, LOOK, UNKNOWN, Finding, weight
 from analysis.notes import Missing
 from analysis.phases.model import EMBEDDING_UPDATE, PAIRS, UNCLASSIFIED
 from analysis.phases.tables import advisable, all_syncs, is_fused, largest_phase, too_small
@@ -37,6 +38,18 @@ def phase_findings(source: ReportSource, idle_ns: int | None) -> Iterator[Findin
     phases = source.phases
     if isinstance(phases, Missing) or source.scenario.scenario == "inference":
         return
+    whole = phases.windows.whole_trace
+    steps = source.metrics.iterations.recorded if whole else 1
+    for finding in _findings(source, phases, None if idle_ns is None else idle_ns * steps):
+        values = {**finding.values, "per": "trace" if whole else "step"}
+        stake_ns = finding.stake_ns // steps
+        # A judgement on the whole trace weighs what one of its steps would.
+        acts = finding.severity != ACTION or weight(stake_ns, source.metrics) == ACTION
+        yield replace(finding, severity=finding.severity if acts else LOOK, values=values, stake_ns=stake_ns)
+
+
+def _findings(source: ReportSource, phases: Phases, idle_ns: int | None) -> Iterator[Finding]:
+    """The findings, where no step is marked with times of the whole trace."""
     yield from _largest_phase(phases.times)
     yield from _unclassified(phases.times)
     yield from _blocked(phases, same_syncs(source), source.metrics, idle_ns)

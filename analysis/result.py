@@ -40,7 +40,7 @@ from analysis.scenario import Scenario, Training, find_scenario, find_training
 from analysis.trace.flows import launches
 from analysis.trace.steps import trace_steps
 from analysis.trace.summary import TraceSummary, summarize
-from analysis.trace_notes import step_mark_notes, trace_notes
+from analysis.trace_notes import nameless_notes, step_mark_notes, trace_notes
 from analysis.trace_times import Traced
 
 if TYPE_CHECKING:
@@ -442,7 +442,11 @@ class Analysis:
             return ()
         partial = 0 if isinstance(operators, Missing) else operators.partial
         file = self._read.trace_file()
-        return (*trace_notes(trace.quality, partial, file), *step_mark_notes(trace, file))
+        return (
+            *trace_notes(trace.quality, partial, file),
+            *step_mark_notes(trace, file),
+            *nameless_notes(trace, file),
+        )
 
     def _rule_notes(self) -> tuple[Note, ...]:
         file = self.options.phase_rules

@@ -50,6 +50,13 @@ def step_mark_notes(trace: Trace, file: str) -> tuple[Note, ...]:
     return tuple(Note(kind, _steps_named(steps), file) for kind, steps in found if steps)
 
 
+def nameless_notes(trace: Trace, file: str) -> tuple[Note, ...]:
+    """Bars of the host without a name: nobody can tell what they are."""
+    hosts = trace.tracks.filter(pl.col("role").is_in(HOST_ROLES))["track"]
+    count = trace.events.filter(pl.col("name").is_null(), pl.col("track").is_in(hosts.implode())).height
+    return (Note("trace_nameless", {"count": count_text(count)}, file),) if count else ()
+
+
 def _steps_named(steps: Sequence[int]) -> dict[str, Value]:
     shown = ", ".join(map(str, steps[:_MOST_STEPS])) + (", …" if len(steps) > _MOST_STEPS else "")
     return {"count": count_text(len(steps)), "steps": shown}

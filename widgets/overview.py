@@ -142,7 +142,7 @@ class OverviewPane(Pane):
         )
 
     def _draw_phases(self) -> None:
-        """Phases of the mean step, where there are any."""
+        """Phases of the step in view, of the mean or of the whole trace, where there are any."""
         phases = None if self._analysis is None else self._analysis.phases
         line = self.query_one("#phase-line", Static)
         line.display = not (phases is None or isinstance(phases, Missing))
@@ -153,7 +153,13 @@ class OverviewPane(Pane):
             return str(self.get_component_rich_style(PHASE_PARTS[phase], partial=True))
 
         width = max(40, (self.size.width or self.app.size.width) - 1)
-        line.update(phase_line(phases.times.mean, self.messages, width, style_of))
+        step = None if self._step is None or self._steps is None else self._steps["step"][self._step]
+        by_step = phases.times.by_step
+        of_step = by_step.clear() if step is None else by_step.filter(by_step["step"] == step)
+        rows, key = (phases.times.mean, "mean") if of_step.is_empty() else (of_step, "step")
+        key = "trace" if phases.windows.whole_trace else key
+        title = self.messages.text(f"overview.phases_{key}", {"step": "" if step is None else str(step)})
+        line.update(phase_line(rows, title, width, style_of))
 
     def _draw_views(self) -> None:
         parts = []
@@ -325,6 +331,7 @@ class OverviewPane(Pane):
         places = [None, *range(self._steps.height)]
         self._step = places[(places.index(self._step) + by) % len(places)]
         self._draw_bar()
+        self._draw_phases()
 
     def do_sort(self) -> None:
         """Sort the steps by the column of the cursor."""

@@ -15,28 +15,25 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from analysis.report.messages import Messages
-
 _BAR_CELLS = 8
 _GAP = 3
 
 
-def phase_line(mean: pl.DataFrame, messages: Messages, width: int, style_of: Callable[[str], str]) -> Text:
+def phase_line(rows: pl.DataFrame, title: str, width: int, style_of: Callable[[str], str]) -> Text:
     """The phases that take any time, each with letter, bar and time, on as many lines as they need.
 
     Args:
-        mean: The rows of ``PhaseTimes.mean``.
-        messages: The language.
+        rows: The rows of ``PhaseTimes.mean``, or of one step.
+        title: What they are of, in words.
         width: Cells there are.
         style_of: Style of a phase's letter and bar.
     """
-    title = f" {messages.text('overview.phases')}"
-    line = Text(title, "bold", no_wrap=True, overflow="ellipsis")
+    line = Text(f" {title}", "bold", no_wrap=True, overflow="ellipsis")
     line.append("  ", "not bold")
     indent = line.cell_len
     lines = [line]
-    longest = mean["attributed_ns"].max()
-    for row in mean.iter_rows(named=True):
+    longest = rows["attributed_ns"].max()
+    for row in rows.iter_rows(named=True):
         if not row["attributed_ns"] or not isinstance(longest, int):
             continue
         bar = bar_text(row["attributed_ns"] / longest, _BAR_CELLS).rstrip()

@@ -147,7 +147,7 @@ class StepPane(ListPane):
             limit = load_toml("analysis.phases", "phases.toml")["confidence"]["unclassified_above"]
             key = "steps.low_whole" if windows.whole_trace else "steps.low"
             remarks.append(self.messages.text(key, {"limit": percent_text(limit, 0)}))
-        if self._step is None and windows.cut:
+        if windows.cut and (self._step is None or not windows.lossy):
             remarks.append(cut_text(windows, self.messages))
         if self._step is None and windows.compile_steps:
             numbers = ", ".join(str(step) for step in windows.compile_steps)

@@ -115,14 +115,14 @@ def _on_main(main: pl.DataFrame) -> pl.DataFrame:
 def _beside(windows: Windows, pieces: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """Work of the other threads inside steps, each instant once: window, code and the columns of _BESIDE."""
     autograd = pl.col("track").is_in(autograd_tracks(windows, trace).implode())
-    work = pieces.filter(pl.col("phase") >= 0, pl.col("window") >= 0, ~pl.col("waiting"))
+    work = pieces.filter(pl.col("bar") >= 0, pl.col("window") >= 0, ~pl.col("waiting"))
     found = pl.DataFrame(schema={"window": pl.Int64(), "code": pl.Int64()})
     others = ~autograd & (pl.col("track") != windows.main_track)
     for column, of_threads in zip(_BESIDE, (autograd, others), strict=True):
         own = work.filter(of_threads)
-        group = own["window"] * len(PHASES) + own["phase"]
+        group = own["window"] * len(ROWS) + own["phase"] + 1
         union = union_by(group, own["start_ns"], own["end_ns"])
-        sums = union.group_by(window=pl.col("group") // len(PHASES), code=pl.col("group") % len(PHASES)).agg(
+        sums = union.group_by(window=pl.col("group") // len(ROWS), code=pl.col("group") % len(ROWS) - 1).agg(
             (pl.col("end_ns") - pl.col("start_ns")).sum().alias(column)
         )
         found = found.join(sums, on=["window", "code"], how="full", coalesce=True)

@@ -41,7 +41,7 @@ def step_variation(
 
     spread = (longest - shortest) / mean, of the durations of the steps on the host. A step stands out that
     is further from the median than the limit of phases.toml; of an even number of steps the median is the
-    shorter of the two in the middle. Of two steps the longer one stands out where their spread is above the
+    mean of the two in the middle. Of two steps the longer one stands out where their spread is above the
     limit. What grew is the time in the slowest step less the mean over the other averaged steps that are not
     unusually short: by phase (attributed time), by name (exclusive time of the main thread) and for the time
     without any bar.
@@ -65,7 +65,8 @@ def step_variation(
     total_ns = int(steps["ns"].sum())
     spread = (longest["ns"] - steps["ns"][-1]) * steps.height / total_ns if total_ns else 0.0
     limit: float = load_toml("analysis.phases", "phases.toml")["variation"]["spread_above"]
-    median_ns = int(steps["ns"][steps.height // 2])
+    middle = steps["ns"][(steps.height - 1) // 2 : steps.height // 2 + 1]
+    median_ns = mean(int(middle.sum()), middle.len())
     short = _short(steps, median_ns, limit)
     others = steps[1:].filter(~pl.col("step").is_in(short["step"].implode()))
     slowest = _Slowest(longest["window"], longest["step"], tuple(others["window"]))

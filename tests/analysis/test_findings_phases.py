@@ -94,7 +94,7 @@ def test_a_wait_that_stands_still_for_the_device_is_told_once_as_the_device_sync
     told = blocked(50_000)
     assert set(told) == {"device_sync_same"}
     assert "90.0 us a step, 9.0 % of it" in told["device_sync_same"]
-    assert "the same time as future.result" in told["device_sync_same"]
+    assert "part of it is seen as future.result too" in told["device_sync_same"]
 
 
 def test_syncs_inside_of_another_wait_are_told_with_the_wait():
@@ -120,7 +120,7 @@ def test_stream_syncs_are_told_with_the_device_syncs_that_make_them(streams_ns: 
     found = {finding.kind: finding for finding in find_findings(source)}
     assert found.keys() & {"device_sync", "device_sync_same", "host_stream_sync"} == kinds
     if "device_sync_same" in kinds:
-        assert "the same time as aclrtSynchronizeStream* × 12.0" in words(found["device_sync_same"])
+        assert "part of it is seen as aclrtSynchronizeStream* × 12.0 too" in words(found["device_sync_same"])
 
 
 def test_serial_pair_can_hide_its_shorter_side():
@@ -282,3 +282,10 @@ def test_every_finding_has_words_and_names_stay_literal(language: str):
         for finding in of_phases(found).values():
             text = finding_text(finding, messages)
             assert "{" not in text.replace("{x}", "").replace("{i}", "")
+
+
+def test_times_of_a_trace_without_steps_are_not_called_those_of_a_step():
+    found = made.phases()
+    whole = replace(found, windows=replace(found.windows, whole_trace=True))
+    assert "90.0 us a step" in words(of_phases(found)["device_sync"])
+    assert "90.0 us in the whole trace" in words(of_phases(whole)["device_sync"])

@@ -168,7 +168,7 @@ def test_misplaced_backward_is_counted():
 
 def test_fused_update_is_never_to_be_split_off():
     source = of(made.fused_update(made.phases()))
-    told = "The table update is inside backward (fused): the host does not tell it from backward"
+    told = "The table update is inside backward (fused): on the host only the autograd thread"
     assert told in text(phases_chapter.chapter, source)
     chapter = text(asynchrony.chapter, source)
     update = next(line for line in chapter.splitlines() if "embedding update and dense update" in line)
@@ -177,7 +177,7 @@ def test_fused_update_is_never_to_be_split_off():
     assert "Host:" not in update
     assert "Device: both at work for 0.00 us" in update
     uncertain = text(asynchrony.chapter, of(made.low_confidence(made.fused_update(made.phases()))))
-    assert "inside backward (fused) (low confidence): the host" in uncertain
+    assert "inside backward (fused) (low confidence): on the host" in uncertain
     assert "run one after the other: embedding update" not in chapter
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.report.messages import LANGUAGES, Messages
 from analysis.trace.model import Fault, Quality
-from analysis.trace_notes import other_devices, step_mark_notes, trace_devices, trace_notes
+from analysis.trace_notes import nameless_notes, other_devices, step_mark_notes, trace_devices, trace_notes
 from tests.analysis.trace.builder import MAIN, STREAM, bar, named, timeline, trace_of
 
 KINDS = (
@@ -116,3 +116,13 @@ def test_steps_with_doubtful_marks_are_named() -> None:
 def test_steps_right_after_each_other_need_no_note() -> None:
     marks = [bar(f"ProfilerStep#{number}", MAIN, 100 * number, 100, "cpu_op") for number in range(3)]
     assert step_mark_notes(timeline(*marks), "trace_view.json") == ()
+
+
+def test_bars_of_the_host_without_a_name_are_counted() -> None:
+    nameless = [bar("x", MAIN, start, 10, "cpu_op") for start in (0, 20)]
+    for event in nameless:
+        del event["name"]
+    trace = timeline(*nameless, bar("aten::add", MAIN, 40, 10, "cpu_op"))
+    (note,) = nameless_notes(trace, "trace_view.json")
+    assert (note.kind, note.values) == ("trace_nameless", {"count": "2"})
+    assert nameless_notes(timeline(bar("aten::add", MAIN, 40, 10, "cpu_op")), "trace_view.json") == ()

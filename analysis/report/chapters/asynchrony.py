@@ -70,6 +70,7 @@ def _lead(phases: Phases, messages: Messages) -> Iterator[str]:
             "first": messages.text(f"phase.{pair.phases[0]}"),
             "second": messages.text(f"phase.{pair.phases[1]}"),
             "time": time_text(can_hide_ns),
+            "per": per_text(phases, messages),
             "confidence": messages.text(f"sure.{phases.times.confidence}"),
         }
         text = messages.text("report.asynchrony.serial", values)
@@ -77,6 +78,11 @@ def _lead(phases: Phases, messages: Messages) -> Iterator[str]:
     if phases.times.confidence == "low":
         row = phases.times.mean.row(-1, named=True)
         yield messages.text("report.asynchrony.low_confidence", {"share": percent_text(row["share"])})
+
+
+def per_text(phases: Phases, messages: Messages) -> str:
+    """What a mean is of: a step, or the whole trace where none is marked."""
+    return messages.text(f"per.{'trace' if phases.windows.whole_trace else 'step'}")
 
 
 class _Block(NamedTuple):
@@ -95,6 +101,7 @@ def _longest_block(phases: Phases, messages: Messages) -> _Block:
     values = {
         "name": row["name"],
         "time": time_text(row["per_step_ns"]),
+        "per": per_text(phases, messages),
         "share": percent_text(row["share"]),
         "producer": row["producer"] or "",
     }
@@ -144,7 +151,12 @@ def pair_sentences(pair: Pair, phases: Phases, messages: Messages) -> list[str]:
             if not work_ns
         ]
     elif row["verdict"] == "serial" and too_small(phases.times, pair):
-        sentences.append(messages.text("report.pairs.too_small", {"time": time_text(pair.hideable_ns)}))
+        sentences.append(
+            messages.text(
+                "report.pairs.too_small",
+                {"time": time_text(pair.hideable_ns), "per": per_text(phases, messages)},
+            )
+        )
     sentences += [_ratio(row, side, messages, fused=fused) for side in ("host", "device")]
     return [sentence for sentence in sentences if sentence]
 
@@ -225,7 +237,11 @@ def _syncs(phases: Phases, messages: Messages) -> Iterator[str]:
         yield paragraph(messages.text("report.syncs.none"))
         return
     whole = all_syncs(phases)
-    values = {"time": time_text(whole.per_step_ns), "share": percent_text(whole.share)}
+    values = {
+        "time": time_text(whole.per_step_ns),
+        "per": per_text(phases, messages),
+        "share": percent_text(whole.share),
+    }
     advice = messages.text("report.syncs.advice") if syncs["flagged"].any() else ""
     yield paragraph(messages.text("report.syncs.lead", values), advice)
     if syncs.height > WAIT_ROWS:

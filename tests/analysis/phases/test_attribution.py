@@ -283,3 +283,15 @@ def test_the_backward_pass_of_another_process_is_none_of_the_step() -> None:
     assert (us(times, "autograd_ns"), us(times, "other_threads_ns")) == ({}, {"embedding_update": 100})
     both = case(*events, op(FUSED, 100, 800, own)).times
     assert us(both, "autograd_ns") == {"embedding_update": 800}
+
+
+def test_time_of_other_threads_without_a_phase_stands_in_the_last_row() -> None:
+    times = case(
+        step(7, 0, 1000),
+        op("## backward 7 ##", 100, 500),
+        op(NODE + "AddmmBackward0", 120, 200, AUTOGRAD),
+        op("c10d::allreduce_", 400, 30, AUTOGRAD),
+        op("pin_memory", 0, 50, WORKER),
+    ).times
+    assert us(times, "autograd_ns") == {"backward": 200, UNCLASSIFIED: 30}
+    assert us(times, "other_threads_ns") == {UNCLASSIFIED: 50}
