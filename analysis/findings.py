@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.finding import ACTION, FINE, LOOK, SEVERITIES, UNKNOWN, Finding, least_share, weight
+from analysis.finding import ACTION, FINE, LOOK, SEVERITIES, UNKNOWN, Finding, weight
+from analysis.findings_operators import operator_findings
 from analysis.findings_phases import phase_findings, same_syncs
 from analysis.host import host_verdicts
 from analysis.notes import Missing
-from analysis.units import UNKNOWN as UNKNOWN_TEXT
-from analysis.units import count_text, mean, percent_text, three_digits, time_text
+from analysis.units import percent_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from analysis.host import Verdict
     from analysis.metrics import CoreMetrics
     from analysis.notes import Value
-    from analysis.operators import Extra, Operators
     from analysis.report.source import ReportSource
     from analysis.scenario import Scenario
     from analysis.steps import StepDecomposition
@@ -37,7 +36,7 @@ def find_findings(source: ReportSource) -> tuple[Finding, ...]:
     found = [
         *_step_findings(source.metrics),
         *_dispatch_findings(source.metrics),
-        *_operator_findings(source.operators, source.metrics),
+        *operator_findings(source.operators, source.metrics),
         *_host_findings(source, same_syncs(source) if told else None),
         *_copy_findings(source.copies, source.metrics),
         *of_phases,
@@ -138,127 +137,6 @@ def _idle_ns(metrics: CoreMetrics) -> int | None:
     if whole is None or metrics.op_time is None:
         return None
     return max(0, whole.value_ns - metrics.op_time.value_ns)
-
-
-def _operator_findings(operators: Operators | Missing, metrics: CoreMetrics) -> Iterator[Finding]:
-    if isinstance(operators, Missing):
-        return
-    count = _iterations_of(operators, metrics)
-    yield from _largest_operator(operators, count)
-    yield from _problem_findings(operators, metrics)
-    for extra in operators.extras:
-        if not extra.flagged:
-            continue
-        stake_ns = (extra.total_ns or 0) // count
-        yield Finding(
-            # What these are about is known, what can be won is not.
-            severity=LOOK,
-            kind=f"extra_{extra.kind}",
-            pane="operators",
-            view="type",
-            filter=_EXTRA_FILTERS.get(extra.kind),
-            values={
-                "count": _calls_text(extra),
-                "time": time_text(stake_ns),
-                "avg": time_text(
-                    mean(extra.total_ns, extra.count) if extra.total_ns and extra.count else None
-                ),
-            },
-            stake_ns=stake_ns,
-        )
-    if isinstance(operators.core_use, Missing):
-        return
-    for use in operators.core_use:
-        if use.verdict == "not_recorded":
-            continue
-        severity = {"all_cores": FINE, "maybe_limited": LOOK}.get(use.verdict, UNKNOWN)
-        yield Finding(
-            severity=severity,
-            kind=f"cores_{use.verdict}",
-            pane="operators",
-            view="core",
-            values={
-                "kind": use.kind.upper(),
-                "used": count_text(max(used for used in (use.max_block_num, use.max_mix_block_num) if used)),
-                "physical": count_text(use.physical),
-            },
-        )
-
-
-def _iterations_of(operators: Operators, metrics: CoreMetrics) -> int:
-    """What the totals of the operator tables divide by."""
-    iterations = metrics.iterations
-    return iterations.in_kernels if operators.source == "kernels" else iterations.recorded
-
-
-_EXTRA_FILTERS: Final = {"short_vector_kernels": "VECTOR", "matmul_hf32_off": "MatMul"}
-"""Text that narrows the operator types to those an extra is about, where one text does."""
-
-
-def _calls_text(extra: Extra) -> str:
-    """How many per iteration, or in all where that is not known."""
-    if extra.count_per_iteration is not None:
-        return three_digits(extra.count_per_iteration)
-    return count_text(extra.count)
-
-
-def _largest_operator(operators: Operators, count: int) -> Iterator[Finding]:
-    if isinstance(operators.by_type, Missing) or operators.by_type.is_empty():
-        return
-    row = operators.by_type.row(0, named=True)
-    if row["share"] is None or row["op_type"] is None:
-        return
-    large = row["share"] >= least_share("large_operator")
-    yield Finding(
-        severity=LOOK if large else FINE,
-        kind="largest_operator",
-        pane="operators",
-        view="type",
-        values={
-            "operator": row["op_type"],
-            "core": row["core_type"] or UNKNOWN_TEXT,
-            "share": percent_text(row["share"]),
-            "time": time_text(row["total_ns"] // count),
-        },
-        stake_ns=row["total_ns"] // count,
-        filter=row["op_type"],
-    )
-
-
-def _problem_findings(operators: Operators, metrics: CoreMetrics) -> Iterator[Finding]:
-    problems = operators.problems
-    if isinstance(problems, Missing):
-        yield Finding(UNKNOWN, "problems_unknown", "files", "missing")
-        return
-    if operators.unjudged_problems:
-        yield Finding(UNKNOWN, "problems_unjudged", "operators", "problems")
-    elif problems.is_empty():
-        yield Finding(FINE, "no_problems", "operators", "problems")
-    count = _iterations_of(operators, metrics)
-    grouped = problems.group_by("problem").agg(
-        pl.len().alias("groups"),
-        pl.col("total_ns").sum(),
-        pl.col("share").sum(),
-    )
-    for row in grouped.sort("problem").iter_rows(named=True):
-        yield _problem_finding(row, count, metrics)
-
-
-def _problem_finding(row: Mapping[str, Any], count: int, metrics: CoreMetrics) -> Finding:
-    stake_ns = row["total_ns"] // count
-    return Finding(
-        severity=weight(stake_ns, metrics),
-        kind=f"problem_{row['problem']}",
-        pane="operators",
-        view="problems",
-        values={
-            "groups": count_text(row["groups"]),
-            "time": time_text(stake_ns),
-            "share": percent_text(row["share"]),
-        },
-        stake_ns=stake_ns,
-        filter=row["problem"],
-    )
 
 
 _FRAMEWORK_OPERATORS: Final = {

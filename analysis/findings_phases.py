@@ -170,7 +170,10 @@ def _wait(row: Mapping[str, Any], metrics: CoreMetrics, idle_ns: int | None) -> 
 def _device_sync(
     phases: Phases, elsewhere_ns: int, same: Sequence[str], metrics: CoreMetrics, idle_ns: int | None
 ) -> Finding | None:
-    """All device syncs but for ``elsewhere_ns``, with what else is the ``same`` time; None for few."""
+    """All device syncs but for ``elsewhere_ns``, with what else is the ``same`` time; None for few.
+
+    What is left out is told beside it, so that both add up to the total of the chapter.
+    """
     step_ns, limit = phases.times.mean_remainder["step_ns"], _limits("star")["blocked_share_at_least"]
     time_ns = all_syncs(phases).per_step_ns - elsewhere_ns
     share = time_ns / step_ns if step_ns else None
@@ -180,7 +183,7 @@ def _device_sync(
     stake_ns = _at_stake(time_ns, idle_ns)
     return Finding(
         weight(stake_ns, metrics),
-        "device_sync_same" if same else "device_sync",
+        f"device_sync{'_same' if same else ''}{'_inside' if elsewhere_ns else ''}",
         "phases",
         "waits",
         {
@@ -190,6 +193,7 @@ def _device_sync(
             "name": first["name"],
             "phase": first["phase"] or UNCLASSIFIED,
             "same": ", ".join(same),
+            "elsewhere": time_text(elsewhere_ns),
         },
         stake_ns,
         first["name"],

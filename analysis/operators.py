@@ -49,6 +49,8 @@ class Extra:
     count_per_iteration: float | None = None
     """Judged too by short_vector_kernels."""
     threshold_per_iteration: float | None = None
+    largest_type: str | None = None
+    """Of several operator types that are meant together, the one that takes most time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,17 @@ def _embedding_sort_unique(types: pl.DataFrame, compute_ns: int, rule: dict[str,
     total = int(found["total_ns"].sum())
     share = total / compute_ns if compute_ns else None
     flagged = None if share is None else share > limit
-    return Extra("embedding_sort_unique", int(found["count"].sum()), total, share, limit, flagged=flagged)
+    by_type = found.group_by("op_type").agg(pl.col("total_ns").sum())
+    largest = by_type.sort("total_ns", "op_type", descending=[True, False]).head(1)["op_type"]
+    return Extra(
+        "embedding_sort_unique",
+        int(found["count"].sum()),
+        total,
+        share,
+        limit,
+        flagged=flagged,
+        largest_type=largest[0] if largest.len() else None,
+    )
 
 
 def _communication_extra(kind: str, kernels: pl.DataFrame | None, role: str) -> Extra:

@@ -8,7 +8,7 @@ import polars as pl
 
 from analysis.notes import Note
 from analysis.trace.model import HOST_ROLES
-from analysis.trace.steps import doubtful_marks
+from analysis.trace.step_marks import doubtful_marks
 from analysis.units import count_text
 
 if TYPE_CHECKING:
@@ -44,10 +44,20 @@ def trace_notes(quality: Quality, partial: int, file: str) -> tuple[Note, ...]:
 
 
 def step_mark_notes(trace: Trace, file: str) -> tuple[Note, ...]:
-    """Steps that the trace marks more than once, or that overlap, and what became of them."""
+    """Marks of steps that contradict each other or say no number, and what became of them."""
     marks = doubtful_marks(trace)
-    found = (("steps_repeated", marks.repeated), ("steps_overlapping", marks.overlapping))
-    return tuple(Note(kind, _steps_named(steps), file) for kind, steps in found if steps)
+    notes = []
+    if marks.repeated:
+        notes.append(Note("steps_repeated", _steps_named(marks.repeated), file))
+    if marks.shared:
+        values = {"steps": _in_short(marks.shared), "new": _in_short(marks.renumbered)}
+        notes.append(Note("steps_renumbered", values, file))
+    if marks.overlapping:
+        notes.append(Note("steps_overlapping", _steps_named(marks.overlapping), file))
+    if marks.unnumbered:
+        values = {"count": count_text(marks.unnumbered), "example": marks.example}
+        notes.append(Note("steps_unnumbered", values, file))
+    return tuple(notes)
 
 
 def nameless_notes(trace: Trace, file: str) -> tuple[Note, ...]:
@@ -58,8 +68,11 @@ def nameless_notes(trace: Trace, file: str) -> tuple[Note, ...]:
 
 
 def _steps_named(steps: Sequence[int]) -> dict[str, Value]:
-    shown = ", ".join(map(str, steps[:_MOST_STEPS])) + (", …" if len(steps) > _MOST_STEPS else "")
-    return {"count": count_text(len(steps)), "steps": shown}
+    return {"count": count_text(len(steps)), "steps": _in_short(steps)}
+
+
+def _in_short(steps: Sequence[int]) -> str:
+    return ", ".join(map(str, steps[:_MOST_STEPS])) + (", …" if len(steps) > _MOST_STEPS else "")
 
 
 def trace_devices(trace: Trace) -> tuple[int, ...]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
 
-from analysis.datafile import load_toml
-from analysis.trace.model import HOST_ROLES, PYTHON_MAIN
+from analysis.trace.step_marks import FOLLOWING, chosen_marks
 
 if TYPE_CHECKING:
     from analysis.trace.model import Trace
@@ -27,70 +25,13 @@ STEPS: Final = {
 def trace_steps(trace: Trace) -> pl.DataFrame:
     """The steps that the framework marked on the host, one row each: the columns of STEPS, by start.
 
-    Kineto repeats the mark on device tracks, where it tells nothing of the host: only bars on threads of the
-    program count. A step marked more than once is that of the main thread, else the longest; of two that
-    overlap on one thread the earlier one ends where the later one starts.
+    Which marks count, and what a number is called that is marked again, says
+    :func:`analysis.trace.step_marks.chosen_marks`. Of two steps that overlap on one thread the earlier one
+    ends where the later one starts.
     """
-    following = pl.col("start_ns").shift(-1).over("track", order_by=["start_ns", "step"])
-    chosen = _chosen(_marks(trace))
-    ends = pl.min_horizontal("end_ns", following)
+    ends = pl.min_horizontal("end_ns", FOLLOWING)
+    chosen = chosen_marks(trace).select(*STEPS)
     return chosen.with_columns(ends.alias("end_ns")).cast(STEPS)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, slots=True)
-class DoubtfulMarks:
-    """Steps whose marks contradict each other, in order."""
-
-    repeated: tuple[int, ...]
-    """Marked more than once, at different times or on several threads; one of the marks is used."""
-    overlapping: tuple[int, ...]
-    """Not over when the next step of the thread begins; cut there."""
-
-
-def doubtful_marks(trace: Trace) -> DoubtfulMarks:
-    """Which steps of :func:`trace_steps` are not what one mark says."""
-    marks = _marks(trace)
-    places = marks.unique(["name", "track", "start_ns", "duration_ns"])
-    repeated = places.group_by("name").len().filter(pl.col("len") > 1)["name"]
-    following = pl.col("start_ns").shift(-1).over("track", order_by=["start_ns", "step"])
-    overlapping = _chosen(marks).filter(pl.col("end_ns") > following)["step"]
-    return DoubtfulMarks(*(tuple(steps.sort().to_list()) for steps in (repeated, overlapping)))
-
-
-def _marks(trace: Trace) -> pl.DataFrame:
-    """Every mark of a step on threads of the program; ``name`` is its number."""
-    rule = _rules()["profiler_step"]
-    roles = trace.tracks.filter(pl.col("role").is_in(HOST_ROLES)).select("track", "role")
-    return (
-        trace.events.lazy()
-        .with_row_index("event")
-        .filter(pl.col("name").cat.starts_with(rule["prefix"]))
-        .select("event", "track", "name", "cat", "start_ns", "duration_ns")
-        .collect()
-        .filter(pl.col("cat").cast(pl.String).ne_missing(rule["device_cat"]))
-        .join(roles, on="track")
-        .with_columns(
-            pl.col("name").cast(pl.String).str.strip_prefix(rule["prefix"]).cast(pl.Int64, strict=False)
-        )
-        .drop_nulls("name")
-    )
-
-
-def _chosen(marks: pl.DataFrame) -> pl.DataFrame:
-    """One mark a step, by start: the columns of STEPS."""
-    return (
-        marks.with_columns((pl.col("role") == PYTHON_MAIN).alias("main"))
-        .sort("main", "duration_ns", "start_ns", "event", descending=[True, True, False, False])
-        .unique("name", keep="first", maintain_order=True)
-        .sort("start_ns", "name")
-        .select(
-            pl.col("name").alias("step"),
-            "event",
-            "track",
-            "start_ns",
-            (pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns"),
-        )
-    )
 
 
 def device_windows(
@@ -159,7 +100,3 @@ def _linked(trace: Trace, steps: pl.DataFrame, launches: pl.DataFrame) -> pl.Dat
     return found.join_asof(
         marks.sort("step_start"), left_on="host_start", right_on="step_start", strategy="backward"
     ).filter(pl.col("host_start") <= pl.col("step_end"))
-
-
-def _rules() -> dict[str, Any]:
-    return load_toml("analysis", "metrics.toml")

@@ -13,6 +13,7 @@ from analysis.findings import find_findings
 from analysis.iterations import Iterations
 from analysis.metrics import NamedTime
 from analysis.notes import Missing
+from analysis.operators import CoreUse
 from analysis.report.messages import LANGUAGES, Messages
 from tests.analysis.report_fixtures import (
     ALL_SOURCES,
@@ -57,6 +58,31 @@ def test_flagged_judgement_of_a_tenth_of_the_step_needs_action() -> None:
 def test_flagged_judgement_of_less_is_worth_a_look() -> None:
     # EmbeddingDenseGrad, Sort, Unique: 900 ns over 2 steps of 945 us.
     assert by_kind(full_source())["extra_embedding_sort_unique"].severity == "look"
+
+
+def test_a_finding_on_several_types_leads_to_the_longest_of_them() -> None:
+    source = full_source()
+    assert not isinstance(source.operators, Missing)
+    extras = [replace(extra, largest_type="Sort") for extra in source.operators.extras if extra.flagged][:1]
+    found = by_kind(replace(source, operators=replace(source.operators, extras=tuple(extras))))
+    assert found["extra_embedding_sort_unique"].row == {"op_type": "Sort"}
+
+
+@pytest.mark.parametrize(
+    ("use", "row"),
+    [
+        (CoreUse("aic", 20, 24, "maybe_limited", 8), {"core_type": "MIX_AIC"}),
+        # Mixed kernels that the AI cores lead use most vector cores.
+        (CoreUse("aiv", 4, 48, "maybe_limited", 40), {"core_type": "MIX_AIC"}),
+        # No kernel is led by vector cores.
+        (CoreUse("aiv", 40, 48, "maybe_limited", 4), {}),
+    ],
+)
+def test_a_finding_on_cores_leads_to_the_kernels_that_use_most_of_them(use: CoreUse, row: object) -> None:
+    source = full_source()
+    assert not isinstance(source.operators, Missing)
+    found = by_kind(replace(source, operators=replace(source.operators, core_use=(use,))))
+    assert found["cores_maybe_limited"].row == row
 
 
 def test_a_tenth_exactly_needs_action() -> None:

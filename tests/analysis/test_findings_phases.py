@@ -86,7 +86,7 @@ def blocked(synced_ns: int, sync_ns: int = 90_000) -> dict[str, str]:
     syncs = found.waits.device_syncs.with_columns(pl.lit(sync_ns, pl.Int64).alias("per_step_ns"))
     waits = replace(found.waits, device_syncs=syncs, synced_ns={"future.result": synced_ns})
     told = of_phases(replace(found, waits=waits))
-    kinds = ("wait", "wait_for", "device_sync", "device_sync_same")
+    kinds = ("wait", "wait_for", "device_sync", "device_sync_same", "device_sync_inside")
     return {kind: words(told[kind]) for kind in kinds if kind in told}
 
 
@@ -99,8 +99,9 @@ def test_a_wait_that_stands_still_for_the_device_is_told_once_as_the_device_sync
 
 def test_syncs_inside_of_another_wait_are_told_with_the_wait():
     told = blocked(30_000)
-    assert set(told) == {"wait_for", "device_sync"}
-    assert "60.0 us a step, 6.0 % of it" in told["device_sync"]
+    assert set(told) == {"wait_for", "device_sync_inside"}
+    assert "60.0 us a step, 6.0 % of it" in told["device_sync_inside"]
+    assert told["device_sync_inside"].endswith("; 30.0 us more lies inside waits that are told on their own")
     assert set(blocked(49_999)) == {"wait_for"}
 
 

@@ -456,6 +456,11 @@ class TestExtras:
         extra = extra_of("embedding_sort_unique", kernel(op_type, "AI_CORE", 6), kernel("Mul", "AI_CORE", 94))
         assert (extra.count, extra.flagged) == (0, False)
 
+    def test_of_several_embedding_types_the_longest_is_named(self) -> None:
+        sorts = (kernel("Sort", "AI_CORE", 4), kernel("Sort", "AI_VECTOR_CORE", 4))
+        extra = extra_of("embedding_sort_unique", kernel("Unique", "AI_CORE", 7), *sorts)
+        assert extra.largest_type == "Sort"
+
     def test_embedding_share_at_the_limit_is_not_flagged(self) -> None:
         extra = extra_of("embedding_sort_unique", kernel("Sort", "AI_CORE", 5), kernel("Mul", "AI_CORE", 95))
         assert (extra.value, extra.flagged) == (0.05, False)

@@ -105,12 +105,19 @@ def test_the_slice_that_was_cut_is_named() -> None:
 
 def test_steps_with_doubtful_marks_are_named() -> None:
     marks = [bar(f"ProfilerStep#{number}", MAIN, 100 * number, 150, "cpu_op") for number in range(8)]
-    again = bar("ProfilerStep#7", MAIN, 2000, 200, "cpu_op")
-    repeated, overlapping = step_mark_notes(timeline(*marks, again), "trace_view.json")
-    assert (repeated.kind, repeated.values) == ("steps_repeated", {"count": "1", "steps": "7"})
-    assert overlapping.kind == "steps_overlapping"
-    # The mark of step 7 that counts is the later, longer one: step 6 is over by then.
-    assert overlapping.values == {"count": "6", "steps": "0, 1, 2, 3, 4, …"}
+    inside = bar("ProfilerStep#7", MAIN, 720, 20, "cpu_op")
+    again = bar("ProfilerStep#6", MAIN, 2000, 200, "cpu_op")
+    odd = bar("ProfilerStep#x", MAIN, 3000, 10, "cpu_op")
+    found = step_mark_notes(timeline(*marks, inside, again, odd), "trace_view.json")
+    assert {note.kind: note.values for note in found} == {
+        "steps_repeated": {"count": "1", "steps": "7"},
+        "steps_renumbered": {"steps": "6", "new": "8"},
+        "steps_overlapping": {"count": "7", "steps": "0, 1, 2, 3, 4, …"},
+        "steps_unnumbered": {"count": "1", "example": "ProfilerStep#x"},
+    }
+    for language in LANGUAGES:
+        for note in found:
+            assert "{" not in Messages(language).text(f"note.{note.kind}", note.values)
 
 
 def test_steps_right_after_each_other_need_no_note() -> None:

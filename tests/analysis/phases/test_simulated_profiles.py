@@ -295,3 +295,14 @@ def test_a_slow_step_is_told_with_what_it_spends_more_on(tmp_path: Path) -> None
         "embedding_lookup",
     )
     assert abs(name.grown_ns - 40_000_000) < 2_000_000
+
+
+def test_steps_that_all_bear_one_number_are_told_apart(tmp_path: Path) -> None:
+    def one_number(name: str) -> str:
+        return "ProfilerStep#20" if name.startswith("ProfilerStep#") else name
+
+    usual = simulate("--flavour seed --steps 4", tmp_path / "usual").phases
+    alike = simulate("--flavour seed --steps 4", tmp_path / "alike", renamed=one_number).phases
+    assert alike.windows.frame["step"].to_list() == [20, 21, 22, 23]
+    assert alike.times.mean_remainder == usual.times.mean_remainder
+    assert alike.times.mean.equals(usual.times.mean)

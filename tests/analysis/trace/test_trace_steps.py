@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from analysis.trace.steps import STEPS, DoubtfulMarks, credited, device_windows, doubtful_marks, trace_steps
+from analysis.trace.steps import STEPS, credited, device_windows, trace_steps
 from tests.analysis.trace.builder import AUTOGRAD, MAIN, QUEUE, STREAM, bar, timeline, trace_of
 from tests.analysis.trace_frames import launches_frame
 
@@ -134,19 +134,3 @@ def test_of_overlapping_steps_the_earlier_ends_where_the_later_starts():
         bar("ProfilerStep#4", MAIN, 0, 150, "cpu_op"), bar("ProfilerStep#5", MAIN, 100, 90, "cpu_op")
     )
     assert found["end_ns"].to_list() == [100 * US, 190 * US]
-
-
-def test_steps_that_overlap_or_are_marked_again_are_doubtful():
-    trace = timeline(
-        bar("ProfilerStep#4", MAIN, 0, 150, "cpu_op"),
-        bar("ProfilerStep#5", MAIN, 100, 90, "cpu_op"),
-        bar("ProfilerStep#6", MAIN, 190, 10, "cpu_op"),
-        bar("ProfilerStep#6", MAIN, 300, 20, "cpu_op"),
-    )
-    assert doubtful_marks(trace) == DoubtfulMarks(repeated=(6,), overlapping=(4,))
-    assert trace_steps(trace)["start_ns"].to_list()[-1] == 300 * US
-
-
-def test_a_mark_written_twice_is_one():
-    mark = bar("ProfilerStep#4", MAIN, 0, 150, "cpu_op")
-    assert doubtful_marks(timeline(mark, {**mark, "cat": "user_annotation"})) == DoubtfulMarks((), ())

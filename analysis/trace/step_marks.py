@@ -1,0 +1,144 @@
+"""Which bars mark the steps of the program, and which of them contradict each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from analysis.datafile import load_toml
+from analysis.trace.model import HOST_ROLES, PYTHON_MAIN
+
+if TYPE_CHECKING:
+    from analysis.trace.model import Trace
+
+FOLLOWING: Final = pl.col("start_ns").shift(-1).over("track", order_by=["start_ns", "step"])
+"""When the next step of the same thread begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulMarks:
+    """Steps whose marks contradict each other or say no number, in order."""
+
+    repeated: tuple[int, ...] = ()
+    """Numbers with marks that are left aside: on another thread, or at the same time as a longer one."""
+    shared: tuple[int, ...] = ()
+    """Numbers that mark one stretch after another; each is a step."""
+    renumbered: tuple[int, ...] = ()
+    """What the later steps of a shared number are called, as numbers tell steps apart."""
+    overlapping: tuple[int, ...] = ()
+    """Not over when the next step of the thread begins; cut there."""
+    unnumbered: int = 0
+    """How many bars are called like a step but say no number that steps have."""
+    example: str = ""
+    """The name of the first of them."""
+
+
+def chosen_marks(trace: Trace) -> pl.DataFrame:
+    """One mark a step, by start: step, number (as marked), event, track, start_ns, end_ns.
+
+    A number marked on several threads is that of the main thread, else of the thread that has most marks;
+    of marks at one time the longest counts. One number for several stretches makes several steps: the first
+    keeps it, the others take numbers above all marked ones.
+    """
+    return _chosen(_marks(trace).drop_nulls("number"))
+
+
+def doubtful_marks(trace: Trace) -> DoubtfulMarks:
+    """Which steps of :func:`chosen_marks` are not what one mark says."""
+    marks = _marks(trace)
+    numbered = marks.drop_nulls("number")
+    chosen = _chosen(numbered)
+    places = numbered.unique(["number", "track", "start_ns", "end_ns"]).group_by("number").len()
+    used = chosen.group_by("number").len(name="used")
+    repeated = places.join(used, on="number").filter(pl.col("len") > pl.col("used"))["number"]
+    renumbered = chosen.filter(pl.col("step") != pl.col("number"))
+    overlapping = chosen.filter(pl.col("end_ns") > FOLLOWING)["step"]
+    unnumbered = marks.filter(pl.col("number").is_null())
+    return DoubtfulMarks(
+        repeated=_ordered(repeated),
+        shared=_ordered(renumbered["number"]),
+        renumbered=_ordered(renumbered["step"]),
+        overlapping=_ordered(overlapping),
+        unnumbered=unnumbered.height,
+        example=unnumbered["name"][0] if unnumbered.height else "",
+    )
+
+
+def _ordered(steps: pl.Series) -> tuple[int, ...]:
+    return tuple(steps.unique().sort().to_list())
+
+
+def _marks(trace: Trace) -> pl.DataFrame:
+    """Every bar called like a step on threads of the program, ``number`` null where the name says none.
+
+    Kineto repeats the marks on device tracks, where they tell nothing of the host.
+    """
+    rule: dict[str, Any] = load_toml("analysis", "metrics.toml")["profiler_step"]
+    prefix: str = rule["prefix"]
+    roles = trace.tracks.filter(pl.col("role").is_in(HOST_ROLES)).select("track", "role")
+    return (
+        trace.events.lazy()
+        .with_row_index("event")
+        .filter(pl.col("name").cat.starts_with(rule["without_number"]))
+        .select("event", "track", "name", "cat", "start_ns", "duration_ns")
+        .collect()
+        .with_columns(pl.col("name", "cat").cast(pl.String))
+        .filter(
+            pl.col("name").str.starts_with(prefix) | (pl.col("name") == rule["without_number"]),
+            pl.col("cat").ne_missing(rule["device_cat"]),
+        )
+        .join(roles, on="track", maintain_order="left")
+        .select(
+            pl.col("name").str.strip_prefix(prefix).cast(pl.Int64, strict=False).alias("number"),
+            (pl.col("role") == PYTHON_MAIN).alias("main"),
+            "start_ns",
+            (pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns"),
+            "event",
+            "name",
+            "track",
+            "duration_ns",
+        )
+    )
+
+
+def _chosen(marks: pl.DataFrame) -> pl.DataFrame:
+    starts_anew = (pl.col("start_ns") >= pl.col("end_ns").cum_max().shift(1).over("number")).fill_null(True)
+    later = pl.int_range(pl.len()).over("number") > 0
+    return (
+        _on_one_thread(marks)
+        .sort("number", "start_ns", "duration_ns", descending=[False, False, True])
+        .with_columns(starts_anew.cum_sum().over("number").alias("stretch"))
+        .sort("duration_ns", "start_ns", "event", descending=[True, False, False])
+        .unique(["number", "stretch"], keep="first", maintain_order=True)
+        .sort("start_ns", "number")
+        .with_columns(later.alias("later"), pl.col("number").max().alias("highest"))
+        .select(
+            pl.when("later")
+            .then(pl.col("highest") + pl.col("later").cum_sum())
+            .otherwise("number")
+            .alias("step"),
+            "number",
+            "event",
+            "track",
+            "start_ns",
+            "end_ns",
+        )
+        .sort("start_ns", "step")
+    )
+
+
+def _on_one_thread(marks: pl.DataFrame) -> pl.DataFrame:
+    """The marks of the thread that tells of each number; empty ones only where there is no other."""
+    threads = (
+        marks.group_by("track")
+        .agg(pl.col("main").first(), pl.len(), pl.col("duration_ns").sum().alias("total_ns"))
+        .sort("main", "len", "total_ns", "track", descending=[True, True, True, False])
+        .select("track", pl.int_range(pl.len()).alias("rank"))
+    )
+    return (
+        marks.join(threads, on="track")
+        .filter(pl.col("rank") == pl.col("rank").min().over("number"))
+        .filter((pl.col("duration_ns") > 0) | (pl.col("duration_ns").max().over("number") == 0))
+    )
