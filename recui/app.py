@@ -13,6 +13,7 @@ from analysis.report.messages import LANGUAGES, Messages
 from analysis.resources import Resources
 from recui.actions import ACTIONS, key_text
 from recui.clipboard import copy_text
+from recui.exit_codes import ExitCode
 from recui.loading import Request
 from recui.phase_colours import phase_colours
 from recui.screens.explorer import ExplorerScreen
@@ -111,11 +112,11 @@ class ExplorerApp(App[str]):
         if error is None:
             self.exit()
         else:
-            self.exit(str(error), return_code=2)
+            self.exit(str(error), return_code=ExitCode.USAGE)
 
     def action_interrupt(self) -> None:
         """Ctrl-C ends recui as it ends any command."""
-        self.exit(return_code=130)
+        self.exit(return_code=ExitCode.INTERRUPTED)
 
     def action_language(self) -> None:
         """Switch to the next language; place, rows and filters stay."""

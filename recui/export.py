@@ -19,6 +19,7 @@ from analysis.report.markdown import markdown_report
 from analysis.report.messages import Messages
 from analysis.resources import Resources
 from analysis.result import Analysis
+from recui.exit_codes import ExitCode
 from recui.progress_line import file_progress
 from recui.streams import say, write_stdout
 
@@ -33,8 +34,6 @@ FORMATS: tuple[Format, ...] = ("md", "json")
 ALL = "all"
 STDOUT = "-"
 DEFAULT_FOLDER = Path("report")
-DAMAGED = 3
-"""Exit code: part of the input was lost, the report is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def export_profile(path: Path, rank: int | None, options: Options, request: Requ
     if not request.quiet:
         for file in place.files.values():
             say(f"wrote {visible(str(file))}")
-    return DAMAGED if analysis.damaged else 0
+    return ExitCode.DAMAGED if analysis.damaged else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from textual.events import Click
 
 _LEAST_NAME = 12
+_BEFORE, _AFTER = "‹ ", " ›"
+"""There are parts on this side that the line has no room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,10 @@ class Part:
 
 
 class PartLine(Widget):
-    """A row of parts, two cells apart; a click on one posts its name."""
+    """A row of parts, two cells apart; a click on one posts its name.
+
+    Where not all fit, the selected one is among those shown, and marks tell on which sides there are more.
+    """
 
     COMPONENT_CLASSES = {"part--key", "part--selected", "part--dim"}
     DEFAULT_CSS = """
@@ -83,14 +88,31 @@ class PartLine(Widget):
     def render(self) -> Text:
         """The parts after one another."""
         line = Text(" ", no_wrap=True, overflow="crop")
-        for index, part in enumerate(self._parts):
+        start, stop = self._shown()
+        line.append(_BEFORE if start else "")
+        for index, part in enumerate(self._parts[start:stop]):
             if index:
                 line.append(" " * self._gap)
             if part.key:
                 line.append(part.key, self._style("key", part))
                 line.append(" ", self._style("text", part))
             line.append(part.text, self._style("text", part))
+        line.append(_AFTER if stop < len(self._parts) else "")
         return line
+
+    def _shown(self) -> tuple[int, int]:
+        """Start and stop of the parts that the line has room for."""
+        count = len(self._parts)
+        chosen = next((index for index, part in enumerate(self._parts) if part.selected), 0)
+        start = 0
+        while start < chosen and not self._fits(start, chosen + 1):
+            start += 1
+        stops = (stop for stop in range(count, start + 1, -1) if self._fits(start, stop))
+        return start, next(stops, min(start + 1, count))
+
+    def _fits(self, start: int, stop: int) -> bool:
+        marks = (len(_BEFORE) if start else 0) + (len(_AFTER) if stop < len(self._parts) else 0)
+        return line_width(self._parts[start:stop], self._gap) + marks <= self.size.width
 
     def _style(self, kind: str, part: Part) -> str:
         if part.dim:
@@ -105,8 +127,9 @@ class PartLine(Widget):
 
     def on_click(self, event: Click) -> None:
         """Report the part below the pointer."""
-        left = 1
-        for part in self._parts:
+        start, stop = self._shown()
+        left = 1 + (len(_BEFORE) if start else 0)
+        for part in self._parts[start:stop]:
             if left <= event.x < left + part.width:
                 event.stop()
                 self.post_message(self.Clicked(self, part.name))
@@ -145,6 +168,11 @@ def header_text(name: str, facts: str, number: str, width: int) -> str:
     joined = f" · {facts}" if facts else ""
     name = cut(name, max(_LEAST_NAME, room - cell_len(joined)))
     return f" {fit(name + joined, room)}  {number} "
+
+
+def line_width(parts: Sequence[Part], gap: int = 2) -> int:
+    """Cells of a line of these parts, the blank before them included."""
+    return 1 + sum(part.width for part in parts) + gap * max(0, len(parts) - 1)
 
 
 def fitting_parts(ranked: Sequence[tuple[int, Part]], width: int, gap: int = 2) -> tuple[Part, ...]:

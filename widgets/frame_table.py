@@ -1,4 +1,4 @@
-"""A table over a polars frame of any length: cursor, sort, filter, copies, drawn line by line."""
+"""A table over a polars frame of any length: sort, filter, copies, drawn line by line."""
 
 from __future__ import annotations
 
@@ -6,28 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
-from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from analysis.report.columns import TEXT_KINDS, Column, value_text
 from widgets import copies
-from widgets.column_layout import Layout
+from widgets.cursor_table import HEADER_LINES, CursorTable, TableMessage
 from widgets.messages import catalogue
-from widgets.row_painter import Leads, RowPainter, Window, measured_layout
+from widgets.row_painter import RowPainter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
-    from textual import events
 
     from analysis.report.messages import Messages
-    from widgets.frame_view import FrameView
-
-HEADER_LINES = 1
+    from widgets.frame_view import FrameView, Wording
+    from widgets.row_painter import Leads
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +33,7 @@ class Sort:
     descending: bool
 
 
-class FrameTable(ScrollView, can_focus=True):
+class FrameTable(CursorTable):
     """Rows of a frame, of which only those on screen are ever touched.
 
     The owner hands over frames and listens; the table keeps its sort, its filter and the selected row when
@@ -82,15 +77,6 @@ class FrameTable(ScrollView, can_focus=True):
     """Cells of bars for which text columns are cut; 0 where bars take only what is left over."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "move(1)", "Next row", id="table.down", show=False),
-        Binding("up,k", "move(-1)", "Row before", id="table.up", show=False),
-        Binding("pagedown", "move_page(1)", "Next page", id="table.page_down", show=False),
-        Binding("pageup", "move_page(-1)", "Page before", id="table.page_up", show=False),
-        Binding("g,home", "move_first", "First row", id="table.first", show=False),
-        Binding("G,end", "move_last", "Last row", id="table.last", show=False),
-        Binding("left,h", "move_column(-1)", "Column to the left", id="table.left", show=False),
-        Binding("right,l", "move_column(1)", "Column to the right", id="table.right", show=False),
-        Binding("enter", "select", "Open", id="table.select", show=False),
         Binding("s", "cycle_sort", "Sort by this column", id="table.sort", show=False),
         Binding("n", "next_match", "Next match", id="table.next_match", show=False),
         Binding("N", "previous_match", "Match before", id="table.previous_match", show=False),
@@ -100,47 +86,13 @@ class FrameTable(ScrollView, can_focus=True):
     """Order of the rows; None is the frame's own."""
     filter: reactive[str] = reactive("", init=False)
     """Only rows with this text in a text column are shown; empty shows all."""
-    cursor_row: reactive[int] = reactive(0, init=False)
-    """Position of the selected row among those shown."""
-    cursor_column: reactive[int] = reactive(0, init=False)
-    """Which of ``shown_columns`` sort and copy refer to."""
 
     @dataclass
-    class RowHighlighted(Message):
-        """Another row is selected, or the selected row came with new values; None if there is none."""
-
-        frame_table: FrameTable
-        row: dict[str, Any] | None
-
-        @property
-        def control(self) -> FrameTable:
-            """The table it happened in."""
-            return self.frame_table
-
-    @dataclass
-    class RowSelected(Message):
-        """Enter or a double click asks to open a row."""
-
-        frame_table: FrameTable
-        row: dict[str, Any]
-
-        @property
-        def control(self) -> FrameTable:
-            """The table it happened in."""
-            return self.frame_table
-
-    @dataclass
-    class ViewChanged(Message):
+    class ViewChanged(TableMessage):
         """Frame, order or filter changed; how many rows are shown of how many."""
 
-        frame_table: FrameTable
         shown: int
         total: int
-
-        @property
-        def control(self) -> FrameTable:
-            """The table it happened in."""
-            return self.frame_table
 
     def __init__(
         self,
@@ -169,23 +121,14 @@ class FrameTable(ScrollView, can_focus=True):
         """
         super().__init__(name=name, id=id, classes=classes)
         self._columns = tuple(columns)
-        self._shown: tuple[Column, ...] = ()
         self._messages = messages or catalogue("en")
         self._identity = tuple(identity)
         self._empty_text = empty_text
-        self._view: FrameView | None = None
         self._last_search = ""
-        self._layout_of_columns = Layout((), 0)
         self._painter = RowPainter(self)
-        self._highlighted: int | None = None
         self.set_reactive(FrameTable.sort, sort)
 
     # What the owner does and asks.
-
-    @property
-    def shown_columns(self) -> tuple[Column, ...]:
-        """The columns that the frame has."""
-        return self._shown
 
     @property
     def row_count(self) -> int:
@@ -193,55 +136,25 @@ class FrameTable(ScrollView, can_focus=True):
         return 0 if self._view is None else self._view.frame.height
 
     @property
-    def match_count(self) -> int:
-        """Rows shown: those the filter lets through."""
-        return 0 if self._view is None else len(self._view)
-
-    @property
     def found(self) -> tuple[int, int]:
         """How many rows the filter finds, of how many."""
         return self.match_count, self.row_count
 
-    @property
-    def highlighted_row(self) -> dict[str, Any] | None:
-        """Every frame column of the selected row."""
-        return self._view.record(self.cursor_row) if self._view is not None and self.match_count else None
-
-    def widths_within(self, width: int) -> tuple[int, ...]:
-        """Widths of the columns that a table of so many cells shows before it is scrolled."""
-        room = width - (self.size.width - self._room.width)
-        layout = measured_layout(self._painter.demands, self._shown, room)
-        return tuple(place.width for place in layout.on_screen(layout.frozen, room))
-
     def prepare(self, frame: pl.DataFrame) -> None:
         """Do what can be done in a thread of its own before ``set_frame`` with the same frame."""
 
-    def set_frame(
-        self, frame: pl.DataFrame, *, columns: Sequence[Column] | None = None, keep_cursor: bool = True
-    ) -> None:
+    def set_frame(self, frame: pl.DataFrame, *, columns: Sequence[Column] | None = None) -> None:
         """Show other rows, in other columns if given; order and filter stay, and the row if it is there."""
-        # polars takes 0.3 s to import and must not delay the first paint.
-        from widgets.frame_view import FrameView  # noqa: PLC0415
-
-        kept = self.highlighted_row if keep_cursor else None
+        kept = self.highlighted_row
         self._columns = self._columns if columns is None else tuple(columns)
-        self._shown = tuple(column for column in self._columns if column.key in frame.columns)
-        keys = [column.key for column in self._shown]
-        text = {column.key: self._wording(column) for column in self._shown if column.kind in TEXT_KINDS}
-        self._view = FrameView(frame, keys, text)
-        if self.sort is not None and self.sort.key in keys:
-            self._view.sort_by(self.sort.key, descending=self.sort.descending)
-        self._view.set_filter(self.filter)
-        self._painter.measure(self._view, self._shown, self._messages)
-        self.cursor_column = self.validate_cursor_column(self.cursor_column)
-        self._place_columns()
+        self._choose_columns(frame)
+        view = self._view = self._frame_view(frame)
+        if self.sort is not None and any(column.key == self.sort.key for column in self._shown):
+            view.sort_by(self.sort.key, descending=self.sort.descending)
+        view.set_filter(self.filter)
+        self._measure(view)
         self._highlighted = None
-        self._show_row(self._find_again(kept), keep_cursor=keep_cursor)
-
-    def set_columns(self, columns: Sequence[Column]) -> None:
-        """Show other columns of the same rows."""
-        self._columns = tuple(columns)
-        self._reload()
+        self._show_row(self._find_again(kept))
 
     def set_messages(self, messages: Messages) -> None:
         """Switch the language."""
@@ -320,27 +233,6 @@ class FrameTable(ScrollView, can_focus=True):
 
     # State.
 
-    def validate_cursor_row(self, row: int) -> int:
-        """Keep the cursor on a row."""
-        return max(0, min(row, self.match_count - 1))
-
-    def validate_cursor_column(self, column: int) -> int:
-        """Keep the column cursor on a column."""
-        return max(0, min(column, len(self._shown) - 1))
-
-    def watch_cursor_row(self, old: int, new: int) -> None:
-        """Move the highlight."""
-        self.refresh_line(old + HEADER_LINES)
-        self.refresh_line(new + HEADER_LINES)
-        self._scroll_to_cursor()
-        self._announce()
-
-    def watch_cursor_column(self) -> None:
-        """Move the column mark and bring its column on screen."""
-        self._scroll_to_column()
-        self.refresh_line(self.cursor_row + HEADER_LINES)
-        self.refresh(Region(0, 0, self.size.width, HEADER_LINES))
-
     def watch_sort(self, sort: Sort | None) -> None:
         """Reorder, with the selected row kept."""
         if self._view is None or (sort is not None and sort.key not in self._view.frame.columns):
@@ -360,59 +252,12 @@ class FrameTable(ScrollView, can_focus=True):
             self._view.set_filter(text)
             self._show_row(row)
 
-    # Keys and mouse.
-
-    def action_move(self, step: int) -> None:
-        """Go some rows down (or up)."""
-        self.cursor_row += step
-
-    def action_move_page(self, step: int) -> None:
-        """Go a screenful down (or up)."""
-        self.cursor_row += step * max(1, self._visible_rows)
-
-    def action_move_first(self) -> None:
-        """Go to the first row."""
-        self.cursor_row = 0
-
-    def action_move_last(self) -> None:
-        """Go to the last row."""
-        self.cursor_row = self.match_count - 1
-
-    def action_move_column(self, step: int) -> None:
-        """Go some columns to the right (or left)."""
-        self.cursor_column += step
-
-    def action_select(self) -> None:
-        """Ask to open the selected row."""
-        row = self.highlighted_row
-        if row is not None:
-            self.post_message(self.RowSelected(self, row))
+    def _title_clicked(self) -> None:
+        self.cycle_sort()
 
     action_cycle_sort = cycle_sort
     action_next_match = next_match
     action_previous_match = previous_match
-
-    def on_click(self, event: events.Click) -> None:
-        """Select a row (twice: open it), or sort by the column whose title was clicked."""
-        place = event.get_content_offset(self)
-        if place is None:
-            return
-        column = self._window.column_at(place.x)
-        position = place.y - HEADER_LINES + self.scroll_offset.y
-        if column is not None and (place.y < HEADER_LINES or position < self.match_count):
-            self.cursor_column = column
-        if place.y < HEADER_LINES:
-            if column is not None:
-                self.cycle_sort()
-        elif position < self.match_count:
-            self.cursor_row = position
-            if event.chain == 2:  # a double click
-                self.action_select()
-
-    def on_resize(self) -> None:
-        """Share the new width among the columns."""
-        self._place_columns()
-        self._scroll_to_cursor()
 
     # Drawing.
 
@@ -420,7 +265,7 @@ class FrameTable(ScrollView, can_focus=True):
         """The header, or the row at this line of the screen."""
         if y < HEADER_LINES:
             return self._painter.header(self._window, self.sort)
-        position = y - HEADER_LINES + self.scroll_offset.y
+        position = self._position_at(y)
         if self._view is not None and position < len(self._view):
             values = self._view.values(position)
             cursor = position == self.cursor_row
@@ -442,20 +287,6 @@ class FrameTable(ScrollView, can_focus=True):
         """The words in use."""
         return self._messages
 
-    @property
-    def _window(self) -> Window:
-        layout = self._layout_of_columns
-        return Window(layout, layout.first_at(self.scroll_offset.x), self._room.width)
-
-    @property
-    def _room(self) -> Size:
-        """Cells for header and rows, without scrollbars."""
-        return self.scrollable_content_region.size
-
-    @property
-    def _visible_rows(self) -> int:
-        return self._room.height - HEADER_LINES
-
     def _text_without_rows(self) -> str:
         if self.row_count and self.filter:
             return self._messages.text("table.no_match", {"text": self.filter})
@@ -470,7 +301,23 @@ class FrameTable(ScrollView, can_focus=True):
         if self._view is not None:
             self.set_frame(self._view.frame)
 
-    def _wording(self, column: Column) -> Any:
+    def _choose_columns(self, frame: pl.DataFrame) -> None:
+        self._shown = tuple(column for column in self._columns if column.key in frame.columns)
+
+    def _frame_view(self, frame: pl.DataFrame) -> FrameView:
+        # polars takes 0.3 s to import and must not delay the first paint.
+        from widgets.frame_view import FrameView  # noqa: PLC0415
+
+        text = {column.key: self._wording(column) for column in self._shown if column.kind in TEXT_KINDS}
+        return FrameView(frame, [column.key for column in self._shown], text)
+
+    def _measure(self, view: FrameView) -> None:
+        """Give the columns the widths that the values of a view need."""
+        self._demands = self._painter.measure(view, self._shown, self._messages)
+        self.cursor_column = self.validate_cursor_column(self.cursor_column)
+        self._place_columns()
+
+    def _wording(self, column: Column) -> Wording:
         if column.words is None:
             return None
         return lambda code: value_text(column, code, self._messages, exact=False)
@@ -485,13 +332,14 @@ class FrameTable(ScrollView, can_focus=True):
             return self._view.row_at(self.cursor_row)
         return None
 
-    def _show_row(self, row: int | None, *, keep_cursor: bool = True) -> None:
-        """After the view changed: put the cursor on a frame row, or where it was if that row is hidden."""
+    def _show_row(self, row: int | None) -> None:
+        """After the view changed: put the cursor on a frame row, on the first one shown if that is hidden.
+
+        Without a frame row the cursor stays at its position.
+        """
         if self._view is None:
             return
-        position = None if row is None else self._view.position_of(row)
-        if position is None:
-            position = self.cursor_row if keep_cursor and row is None else 0
+        position = self.cursor_row if row is None else self._view.position_of(row) or 0
         self._update_virtual_size()
         self.cursor_row = position
         self._scroll_to_cursor()
@@ -499,45 +347,9 @@ class FrameTable(ScrollView, can_focus=True):
         self.refresh()
         self.post_message(self.ViewChanged(self, self.match_count, self.row_count))
 
-    def _announce(self) -> None:
-        """Tell the owner about the selected row, unless it knows."""
-        row = self._view.row_at(self.cursor_row) if self._view is not None and self.match_count else None
-        if row is None or row != self._highlighted:
-            self._highlighted = row
-            self.post_message(self.RowHighlighted(self, self.highlighted_row))
-
     def _go_to_match(self, step: int) -> None:
         text = self.filter or self._last_search
         if self._view is not None and text:
             position = self._view.find(text, self.cursor_row, step)
             if position is not None:
                 self.cursor_row = position
-
-    def _place_columns(self) -> None:
-        self._layout_of_columns = measured_layout(self._painter.demands, self._shown, self._room.width)
-        self._update_virtual_size()
-        self.refresh()
-
-    def _update_virtual_size(self) -> None:
-        self.virtual_size = Size(
-            self._layout_of_columns.scroll_width(self._room.width), self.match_count + HEADER_LINES
-        )
-
-    def _scroll_to_cursor(self) -> None:
-        rows = self._visible_rows
-        if rows < 1:
-            return
-        top = self.scroll_offset.y
-        # Forced, because there is no scrollbar yet where the rows were few before.
-        if self.cursor_row < top:
-            self.scroll_to(y=self.cursor_row, animate=False, force=True)
-        elif self.cursor_row >= top + rows:
-            self.scroll_to(y=self.cursor_row - rows + 1, animate=False, force=True)
-
-    def _scroll_to_column(self) -> None:
-        layout = self._layout_of_columns
-        if self.cursor_column < len(layout.places):
-            window = self._window
-            first = layout.first_for(self.cursor_column, window.first, window.width)
-            if first != window.first:
-                self.scroll_to(x=layout.offset(first), animate=False)

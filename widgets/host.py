@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-from textual.widgets import Static
-
 from analysis.host import host_verdicts
 from analysis.notes import Missing
 from analysis.report.blocks import MARKS
 from analysis.report.escape import visible
 from analysis.report.tables import APIS
 from analysis.units import often_text, time_text
+from widgets.banner import Banner, Remark
 from widgets.level import Level, Row, Story, arranged
 from widgets.list_pane import ListPane, View, row_count
-from widgets.safe_text import packed
 from widgets.stories import exact_pairs
 from widgets.trace_levels import TraceLevels
 
@@ -27,14 +24,14 @@ if TYPE_CHECKING:
     from analysis.report.messages import Messages
     from analysis.result import Analysis
 
+_GRAVEST_FIRST = (True, None, False)
+"""What a verdict says, where only the first have room."""
+
 
 class HostPane(ListPane):
     """What the host spends its time on. Levels are nested views of the same time and are never added."""
 
     NAME = "host"
-    DEFAULT_CSS = """
-    HostPane > #verdicts { height: auto; }
-    """
 
     def __init__(self, messages: Messages) -> None:
         super().__init__(messages)
@@ -44,7 +41,7 @@ class HostPane(ListPane):
 
     def compose(self) -> ComposeResult:
         """The verdicts above the lists."""
-        yield Static("", id="verdicts", markup=False)
+        yield Banner(id="verdicts")
         yield from super().compose()
 
     def relabel(self, messages: Messages) -> None:
@@ -57,14 +54,15 @@ class HostPane(ListPane):
         self._draw_verdicts()
 
     def _draw_verdicts(self) -> None:
-        phrases = [
-            verdict_text(verdict, self.messages, training=self._training) for verdict in self._verdicts
+        low, verdicts = self.is_low, self._verdicts
+        if low:
+            verdicts = tuple(sorted(verdicts, key=lambda verdict: _GRAVEST_FIRST.index(verdict.flagged)))
+        remarks = [
+            Remark(verdict_text(verdict, self.messages, training=self._training)) for verdict in verdicts
         ]
         if self._includes_compile:
-            phrases.append(f"· {self.messages.text('verdict.includes_compile')}")
-        lines = packed(phrases, max(40, self.size.width or self.app.size.width) - 1)
-        text = Text("\n", no_wrap=True, overflow="ellipsis").join(Text(f" {line}") for line in lines)
-        self.query_one("#verdicts", Static).update(text)
+            remarks.append(Remark(f"· {self.messages.text('verdict.includes_compile')}"))
+        self.query_one(Banner).show(remarks, self.messages, width=self.line_width, low=low)
 
     def show(self, analysis: Analysis) -> None:
         """Fill the lists."""

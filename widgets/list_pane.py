@@ -10,9 +10,11 @@ from textual.containers import Container, Vertical
 from textual.widgets import ContentSwitcher
 
 from analysis.units import count_text
+from widgets.banner import Banner
+from widgets.cursor_table import HEADER_LINES
 from widgets.detail import Detail
 from widgets.frame_line import Part, PartLine
-from widgets.frame_table import HEADER_LINES, FrameTable
+from widgets.frame_table import FrameTable
 from widgets.level import Level, LevelView, Story
 from widgets.pane import Pane
 
@@ -193,7 +195,7 @@ class ListPane(Pane):
     def _row_highlighted(self, event: FrameTable.RowHighlighted) -> None:
         event.stop()
         level = self.top_level
-        if level is not None and level.is_mounted and event.frame_table is level.table:
+        if level is not None and level.is_mounted and event.table is level.table:
             self._tell_story(event.row)
             self.post_message(self.Changed(self))
 
@@ -243,9 +245,10 @@ class ListPane(Pane):
         }
         if action in of_pane:
             return of_pane[action]
+        tells = action == "full_value" and bool(self._folded_remarks())
         table = self.table()
         if table is None:
-            return False
+            return tells
         if action == "open_row":
             row = table.highlighted_row
             level = self.top_level
@@ -254,7 +257,7 @@ class ListPane(Pane):
             return bool(self._filter_text())
         if action == "filter":
             return table.row_count > 0
-        return action in self._BY_TABLE and table.match_count > 0
+        return tells or (action in self._BY_TABLE and table.match_count > 0)
 
     def _filter_text(self) -> str:
         table = self.table()
@@ -293,14 +296,22 @@ class ListPane(Pane):
             self._show_top()
 
     def full_value(self) -> str | None:
-        """The cell under the cursor, or what the level takes for the whole of the row, in full and exact."""
+        """The value under the cursor in full and exact, and the remarks that a low screen had no room for."""
+        parts = [self._value(), "\n".join(self._folded_remarks())]
+        return "\n\n".join(part for part in parts if part) or None
+
+    def _value(self) -> str:
+        """The cell under the cursor, or what the level takes for the whole of the row."""
         table, level = self.table(), self.top_level
         if table is None or level is None:
-            return None
+            return ""
         row, whole = table.highlighted_row, level.level.whole
         if row is not None and whole is not None:
             return whole(row, self.messages)
-        return table.full_value() or None
+        return table.full_value()
+
+    def _folded_remarks(self) -> tuple[str, ...]:
+        return tuple(remark for banner in self.query(Banner) for remark in banner.folded)
 
     def relabel(self, messages: Messages) -> None:
         """Another language; rows, views and filters stay."""

@@ -19,14 +19,14 @@ from widgets.frame_line import Part, PartLine
 from widgets.frame_table import FrameTable
 from widgets.level import Level, LevelView, Row, Story, arranged
 from widgets.pane import Pane
-from widgets.phase_line import phase_line
+from widgets.phase_line import brief_phase_line, phase_line
 from widgets.phase_marks import PHASE_PARTS
 from widgets.safe_text import safe_text
 from widgets.stories import exact_pairs
 from widgets.time_bar import time_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
     from textual.app import ComposeResult
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 _VIEWS = ("findings", "numbers", "steps")
 _TABS = {"overview": "1", "operators": "2", "host": "3", "phases": "4", "aten": "5", "files": "f"}
 
+_LEAST_ROOM = 40
+"""Cells that lines are worded for where there are fewer."""
+
 
 class OverviewPane(Pane):
     """The answer to "what do I change first?"."""
@@ -47,7 +50,9 @@ class OverviewPane(Pane):
     NAME = "overview"
     COMPONENT_CLASSES = {"bar--first", "bar--second", "bar--third", *PHASE_PARTS.values()}
     DEFAULT_CSS = """
+    OverviewPane > Static { text-wrap: nowrap; text-overflow: ellipsis; }
     OverviewPane > #bar { height: auto; margin-bottom: 1; }
+    OverviewPane.-low > #bar { margin-bottom: 0; }
     OverviewPane > #phase-line { height: auto; display: none; }
     OverviewPane > #views { height: 1; }
     OverviewPane #sheets { height: 1fr; }
@@ -109,9 +114,10 @@ class OverviewPane(Pane):
         self._draw()
 
     def on_resize(self) -> None:
-        """The bar is as wide as the pane."""
+        """The bar is as wide as the pane; on a low one the findings come before what explains them."""
         self._draw_bar()
         self._draw_phases()
+        self._draw_files()
 
     def _draw(self) -> None:
         if self._analysis is None:
@@ -123,10 +129,7 @@ class OverviewPane(Pane):
         numbers = _numbers(core_rows(self._analysis, self.messages))
         for name in ("#core", "#core-beside"):
             self.query_one(name, Static).update(numbers)
-        self.query_one("#files", Static).update(safe_text(" " + self._files_line(self._analysis)))
-        trace = self._trace_line(self._analysis)
-        self.query_one("#trace", Static).update(safe_text(f" {trace}"))
-        self.query_one("#trace").display = bool(trace)
+        self._draw_files()
 
     def _draw_bar(self) -> None:
         if self._analysis is None:
@@ -137,9 +140,12 @@ class OverviewPane(Pane):
             str(self.get_component_rich_style(f"bar--{place}", partial=True))
             for place in ("first", "second", "third")
         ]
-        self.query_one("#bar", Static).update(
-            bar.drawn(max(40, (self.size.width or self.app.size.width) - 1), styles)
-        )
+        self.query_one("#bar", Static).update(bar.drawn(self._room, styles, low=self.is_low))
+
+    @property
+    def _room(self) -> int:
+        """Cells for which the lines are worded."""
+        return max(_LEAST_ROOM, self.line_width - 1)
 
     def _draw_phases(self) -> None:
         """Phases of the step in view, of the mean or of the whole trace, where there are any."""
@@ -152,14 +158,19 @@ class OverviewPane(Pane):
         def style_of(phase: str) -> str:
             return str(self.get_component_rich_style(PHASE_PARTS[phase], partial=True))
 
-        width = max(40, (self.size.width or self.app.size.width) - 1)
         step = None if self._step is None or self._steps is None else self._steps["step"][self._step]
         by_step = phases.times.by_step
         of_step = by_step.clear() if step is None else by_step.filter(by_step["step"] == step)
         rows, key = (phases.times.mean, "mean") if of_step.is_empty() else (of_step, "step")
         key = "trace" if phases.windows.whole_trace else key
         title = self.messages.text(f"overview.phases_{key}", {"step": "" if step is None else str(step)})
-        line.update(phase_line(rows, title, width, style_of))
+        if self.is_low:
+            line.update(brief_phase_line(rows, title, self._room, style_of, self._more_phases))
+        else:
+            line.update(phase_line(rows, title, self._room, style_of))
+
+    def _more_phases(self, count: int) -> str:
+        return self.messages.text("overview.phases_more", {"count": count, "key": _TABS["phases"]})
 
     def _draw_views(self) -> None:
         parts = []
@@ -178,6 +189,25 @@ class OverviewPane(Pane):
 
     def _target(self, finding: Finding) -> str:
         return f"→ {_TABS[finding.pane]}"
+
+    def _draw_files(self) -> None:
+        """What was found and read; on a low screen one line, and only if something is missing or damaged."""
+        if self._analysis is None:
+            return
+        files, trace = self._files_line(self._analysis), self._trace_line(self._analysis)
+        if self.is_low:
+            files, trace = "   ".join(self._faults_of_files(self._analysis, files)), ""
+        for name, words in (("#files", files), ("#trace", trace)):
+            line = self.query_one(name, Static)
+            line.update(safe_text(f" {words}"))
+            line.display = bool(words)
+
+    def _faults_of_files(self, analysis: Analysis, files: str) -> Iterator[str]:
+        summary = analysis.trace_summary
+        if not isinstance(summary, Missing) and summary.damaged:
+            yield self._faults(summary)
+        if analysis.missing or any(entry.state == "failed" for entry in analysis.files):
+            yield files
 
     def _files_line(self, analysis: Analysis) -> str:
         found = sum(entry.state != "failed" for entry in analysis.files)

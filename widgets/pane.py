@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from widgets.frame_table import FrameTable
 
 
+_LINES_AT_80X24 = 19
+"""Lines of a pane on the smallest screen that everything is made for."""
+
+
 class Pane(Vertical):
     """One numbered page. Subclasses draw results; they compute nothing.
 
@@ -47,6 +51,20 @@ class Pane(Vertical):
     def __init__(self, messages: Messages) -> None:
         super().__init__(id=self.NAME)
         self.messages = messages
+
+    @property
+    def is_low(self) -> bool:
+        """Whether what explains a list has to give way to its rows: the pane is lower than at 80x24."""
+        return 0 < self.size.height < _LINES_AT_80X24
+
+    @property
+    def line_width(self) -> int:
+        """Cells of a line; before the pane is laid out, those of the screen."""
+        return self.size.width or self.app.size.width
+
+    def on_resize(self) -> None:
+        """Style sheets follow the one rule of what is low."""
+        self.set_class(self.is_low, "-low")
 
     def show(self, analysis: Analysis) -> None:
         """Draw the result; called once, when the sections that the pane needs are there."""

@@ -20,7 +20,7 @@ from analysis.report.tables import OCCURRENCE_KERNELS, OCCURRENCES, STOPS
 from analysis.units import count_text
 from widgets.level import Level, Story, arranged
 from widgets.phase_marks import PhaseTable
-from widgets.phase_stories import phase_name, why_lines
+from widgets.phase_stories import TITLE_CELLS, phase_name, why_lines
 from widgets.safe_text import cut
 from widgets.stories import exact_pairs
 from widgets.trace_levels import event_level
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from widgets.level import Row
 
 _CRUMB_CELLS = 40
-_TITLE_CELLS = 400
 WHOLE_TRACE = "(whole trace)"
 """Name of the root where no step is known: message ``tree_root.(whole trace)``."""
 _NAME = replace(COLUMNS["name"], width=36, words="tree_root")
@@ -144,7 +143,7 @@ class PhaseLevels:
         )
 
     def _node_story(self, tree: StepTree, row: Row, messages: Messages) -> Story:
-        name = cut(value_text(_NAME, row["name"] or "", messages, exact=False), _TITLE_CELLS)
+        name = cut(value_text(_NAME, row["name"] or "", messages, exact=False), TITLE_CELLS)
         if row["node"] is None:
             return Story(name, (), [messages.text("tree.more_hint")])
         reason = why_node(tree, int(row["node"]), self._phases.classified)
@@ -208,7 +207,7 @@ class PhaseLevels:
             columns=_HEAVIEST,
             frame=read,
             story=lambda row, messages: Story(
-                cut(row["name"] or "", _TITLE_CELLS),
+                cut(row["name"] or "", TITLE_CELLS),
                 exact_pairs(_HEAVIEST[1:], row, messages),
                 [messages.text("story.heaviest")],
             ),
@@ -233,7 +232,7 @@ class PhaseLevels:
                 offset_ns=pl.col("start_ns") - bar["start_ns"] + pl.lit(bar["offset_ns"], pl.Int64)
             ),
             story=lambda kernel, messages: Story(
-                cut(kernel["name"] or "", _TITLE_CELLS), exact_pairs(_KERNELS[1:], kernel, messages)
+                cut(kernel["name"] or "", TITLE_CELLS), exact_pairs(_KERNELS[1:], kernel, messages)
             ),
             opens=lambda kernel: event_level(self._analysis, int(kernel["event"])),
             identity=("event",),

@@ -9,6 +9,7 @@ from rich.text import Text
 from analysis.phases.model import LETTERS
 from analysis.units import time_text
 from widgets.meter import bar_text
+from widgets.safe_text import PHRASE_GAP, packed_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _BAR_CELLS = 8
-_GAP = 3
+_BRIEF_GAP = 2
 
 
 def phase_line(rows: pl.DataFrame, title: str, width: int, style_of: Callable[[str], str]) -> Text:
@@ -28,21 +29,49 @@ def phase_line(rows: pl.DataFrame, title: str, width: int, style_of: Callable[[s
         width: Cells there are.
         style_of: Style of a phase's letter and bar.
     """
-    line = Text(f" {title}", "bold", no_wrap=True, overflow="ellipsis")
-    line.append("  ", "not bold")
-    indent = line.cell_len
-    lines = [line]
+    head = Text.assemble((f" {title}", "bold"), "  ")
+    phrases = []
     longest = rows["attributed_ns"].max()
-    for row in rows.iter_rows(named=True):
-        if not row["attributed_ns"] or not isinstance(longest, int):
-            continue
-        bar = bar_text(row["attributed_ns"] / longest, _BAR_CELLS).rstrip()
-        part = Text(style="not bold")
-        part.append(f"{LETTERS[row['phase']]} {bar}", style_of(row["phase"]))
-        part.append(f" {time_text(row['attributed_ns'])}")
-        if lines[-1].cell_len > indent and lines[-1].cell_len + _GAP + part.cell_len > width:
-            lines.append(Text(" " * indent, no_wrap=True))
-        if lines[-1].cell_len > indent:
-            lines[-1].append(" " * _GAP)
-        lines[-1].append_text(part)
-    return Text("\n", no_wrap=True).join(lines)
+    for phase, ns in _times(rows):
+        bar = bar_text(ns / longest, _BAR_CELLS).rstrip() if isinstance(longest, int) else ""
+        phrases.append(Text.assemble((f"{LETTERS[phase]} {bar}", style_of(phase)), f" {time_text(ns)}"))
+    lines = packed_texts(phrases, width - head.cell_len, PHRASE_GAP)
+    return head + Text("\n" + " " * head.cell_len).join(lines)
+
+
+def brief_phase_line(
+    rows: pl.DataFrame,
+    title: str,
+    width: int,
+    style_of: Callable[[str], str],
+    more: Callable[[int], str],
+) -> Text:
+    """The same on one line: letters and times of the largest phases that fit, in the order of phases.
+
+    Args:
+        rows: The rows of ``PhaseTimes.mean``, or of one step.
+        title: What they are of, in words.
+        width: Cells there are.
+        style_of: Style of a phase's letter.
+        more: Words for how many phases are left out, and where they stand.
+    """
+    times = _times(rows)
+    by_size = sorted(range(len(times)), key=lambda place: (-times[place][1], place))
+    line = Text()
+    for count in range(len(times), -1, -1):
+        kept = [times[place] for place in sorted(by_size[:count])]
+        phrases = [
+            Text.assemble((LETTERS[phase], style_of(phase)), f" {time_text(ns)}") for phase, ns in kept
+        ]
+        if count < len(times):
+            phrases.append(Text(more(len(times) - count), "dim"))
+        gap = Text(" " * _BRIEF_GAP)
+        line = gap.join([Text(f" {title}", "bold"), *phrases])
+        if line.cell_len <= width:
+            break
+    return line
+
+
+def _times(rows: pl.DataFrame) -> list[tuple[str, int]]:
+    """Phase and time of those that take any."""
+    return [(phase, ns) for phase, ns in rows.select("phase", "attributed_ns").rows() if ns]

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from analysis.report.messages import Messages
     from widgets.level import Row
 
-_NAME_CELLS = 120
+NAME_CELLS = 120
+"""Of a name within a sentence."""
+TITLE_CELLS = 400
+"""Of a name as the title of a story."""
 
 
 def phase_name(phase: str | None, messages: Messages) -> str:
@@ -65,4 +68,4 @@ def _rule(rule: str, strength: str) -> dict[str, Value]:
 
 
 def _short(name: str) -> str:
-    return cut(name, _NAME_CELLS)
+    return cut(name, NAME_CELLS)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from widgets.asynchrony_list import asynchrony_list
 from widgets.list_pane import View
 from widgets.phase_levels import PhaseLevels
-from widgets.phase_lists import PhaseLists
+from widgets.phase_list import phase_list
+from widgets.step_list import step_list
 from widgets.step_pane import StepPane
+from widgets.wait_list import wait_list
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from analysis.phases.results import Phases
     from analysis.report.messages import Messages
     from analysis.result import Analysis
+    from widgets.level import Level
 
 
 class PhasesPane(StepPane):
@@ -24,20 +29,20 @@ class PhasesPane(StepPane):
 
     def __init__(self, messages: Messages) -> None:
         super().__init__(messages)
-        self._lists: PhaseLists | None = None
+        self._phase_list: Callable[[int | None, Messages], Level] | None = None
 
     def views(self, analysis: Analysis, phases: Phases) -> Mapping[str, View]:
         """Phases, call tree, steps, waits, asynchrony."""
         levels = PhaseLevels(analysis, phases)
-        lists = self._lists = PhaseLists(phases, levels)
-        waits = lists.waits(self.step)
+        phase_rows = self._phase_list = partial(phase_list, phases, levels)
+        waits = wait_list(phases, levels, self.step)
         blocking = phases.waits.by_name.height + phases.waits.device_syncs.height
         views = {
-            "phases": View("phases", lists.phases(self.step, self.messages), 7, counted=False),
+            "phases": View("phases", phase_rows(self.step, self.messages), 7, counted=False),
             "tree": View("tree", levels.call_tree(self.step), 1, counted=False),
-            "steps": View("steps", lists.steps(), phases.times.steps.height),
+            "steps": View("steps", step_list(phases, levels), phases.times.steps.height),
             "waits": View("waits", waits, blocking),
-            "asynchrony": View("asynchrony", lists.asynchrony(self.step), 1, counted=False),
+            "asynchrony": View("asynchrony", asynchrony_list(phases, levels, self.step), 1, counted=False),
         }
         if phases.windows.whole_trace:
             del views["steps"]
@@ -82,8 +87,8 @@ class PhasesPane(StepPane):
     def relabel(self, messages: Messages) -> None:
         """Another language; the remarks on phases are words of it."""
         super().relabel(messages)
-        if self._lists is not None:
-            self._stacks["phases"][0].replace(self._lists.phases(self.step, messages))
+        if self._phase_list is not None:
+            self._stacks["phases"][0].replace(self._phase_list(self.step, messages))
 
     def _show_top(self) -> None:
         super()._show_top()

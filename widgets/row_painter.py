@@ -93,11 +93,9 @@ class RowPainter:
         self._columns: tuple[Column, ...] = ()
         self._titles: tuple[str, ...] = ()
         self._largest: dict[str, Any] = {}
-        self.demands: tuple[Demand, ...] = ()
-        """What each column would like, of the frame measured last."""
 
-    def measure(self, view: FrameView, columns: tuple[Column, ...], messages: Messages) -> None:
-        """Find out how wide the columns of a frame would like to be."""
+    def measure(self, view: FrameView, columns: tuple[Column, ...], messages: Messages) -> list[Demand]:
+        """How wide each column of the frame that is drawn from now on would like to be."""
         self._columns = columns
         self._titles = tuple(screen_title(column, messages) for column in columns)
         extremes = view.extremes([column.key for column in columns if column.numeric])
@@ -119,7 +117,7 @@ class RowPainter:
                 natural = max(natural, column.width)
             natural += self._table.lead_cells(column.key)
             demands.append(Demand(natural, minimum, column.bar, self._table.LEAST_BAR))
-        self.demands = tuple(demands)
+        return demands
 
     def header(self, window: Window, sort: Sort | None) -> Strip:
         """The titles, the sorted one with its mark; arrows tell of columns left and right of the screen."""

@@ -21,7 +21,7 @@ MOST_CHARACTERS = 20_000
 """Of one text on screen: more takes seconds to wrap, and no one reads it there."""
 _MOST_LINES = 2_000
 """Of one text on screen: a line costs as much as ten characters."""
-_PHRASE_GAP = 3
+PHRASE_GAP = 3
 """Cells between two phrases of a line."""
 _PER_CELL = 16
 """Characters looked at for each cell: combining ones take none, and a name may hold millions."""
@@ -68,8 +68,20 @@ def packed(phrases: Sequence[str], width: int) -> list[str]:
     """The phrases in their order, on as few lines of ``width`` cells as hold them."""
     lines: list[str] = []
     for phrase in phrases:
-        if lines and cell_len(lines[-1]) + _PHRASE_GAP + cell_len(phrase) <= width:
-            lines[-1] += f"{' ' * _PHRASE_GAP}{phrase}"
+        if lines and cell_len(lines[-1]) + PHRASE_GAP + cell_len(phrase) <= width:
+            lines[-1] += f"{' ' * PHRASE_GAP}{phrase}"
         else:
             lines.append(phrase)
+    return lines
+
+
+def packed_texts(phrases: Sequence[Text], width: int, gap: int = PHRASE_GAP) -> list[Text]:
+    """The same for phrases with styles of their own; ``gap`` cells stand between two of them."""
+    lines: list[Text] = []
+    for phrase in phrases:
+        if lines and lines[-1].cell_len + gap + phrase.cell_len <= width:
+            lines[-1].append(" " * gap)
+            lines[-1].append_text(phrase)
+        else:
+            lines.append(phrase.copy())
     return lines

@@ -4,38 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
 from textual import on
-from textual.widgets import Static
 
 from analysis.datafile import load_toml
 from analysis.notes import Missing
 from analysis.phases.representative import representative_step
-from analysis.phases.tables import step_head
 from analysis.report.chapters.trees import cut_text
-from analysis.units import count_text, percent_text, time_text
-from widgets.frame_line import Part, PartLine
+from analysis.units import percent_text
+from widgets.banner import Banner, Remark
+from widgets.frame_line import PartLine
 from widgets.level import LevelView
 from widgets.list_pane import ListPane
 from widgets.missing import missing_text
-from widgets.safe_text import packed, safe_text
+from widgets.step_line import step_line
 from widgets.tree_table import TreeTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from textual.app import ComposeResult
 
+    from analysis.notes import Value
+    from analysis.phases.model import Windows
     from analysis.phases.results import Phases
     from analysis.report.messages import Messages
     from analysis.result import Analysis
     from widgets.list_pane import View
-
-
-_LINES_ABOVE = 2
-"""The step and the sub-tabs."""
-_LEAST_LINES_OF_LIST = 7
-"""Lines of the list, its header included, for which the hints give way."""
 
 
 class StepPane(ListPane):
@@ -43,7 +37,6 @@ class StepPane(ListPane):
 
     DEFAULT_CSS = """
     StepPane > #step { height: 1; }
-    StepPane > #remarks { height: auto; }
     """
 
     def __init__(self, messages: Messages) -> None:
@@ -56,7 +49,7 @@ class StepPane(ListPane):
     def compose(self) -> ComposeResult:
         """The step and its number above the lists."""
         yield PartLine(id="step")
-        yield Static("", id="remarks", markup=False)
+        yield Banner(id="remarks")
         yield from super().compose()
 
     def show(self, analysis: Analysis) -> None:
@@ -95,31 +88,14 @@ class StepPane(ListPane):
         phases = self._phases
         if phases is None:
             return
+        width = self.line_width
+        line, banner = self.query_one("#step", PartLine), self.query_one(Banner)
+        line.display = not isinstance(phases, Missing)
         if isinstance(phases, Missing):
-            self.query_one("#step").display = False
-            self.query_one("#remarks", Static).update(safe_text(f" {missing_text(phases, self.messages)}"))
+            banner.show([Remark(missing_text(phases, self.messages))], self.messages, width=width, low=False)
             return
-        step = self.told_step
-        head = step_head(phases.times, step)
-        parts = [Part("", self._step_words(phases, step))]
-        if len(self.places) > 1:
-            parts += [Part("previous_step", "◂"), Part("next_step", "▸")]
-        key = "steps.whole_time" if phases.windows.whole_trace else "steps.time"
-        parts.append(Part("", f" {self.messages.text(key, {'time': time_text(head.step_ns)})}"))
-        unclassified = {
-            "share": percent_text(head.unclassified_share),
-            "sync": time_text(head.device_sync_ns),
-        }
-        parts.append(Part("", f" {self.messages.text('steps.unclassified', unclassified)}"))
-        self.query_one("#step", PartLine).show(parts)
-        remarks = self._remarks(phases)
-        lines = packed(remarks, max(40, self.size.width or self.app.size.width) - 1)
-        text = Text("\n", no_wrap=True, overflow="ellipsis").join(safe_text(f" {line}") for line in lines)
-        self.query_one("#remarks", Static).update(text)
-        # On a low screen rows of the list count more than hints on it.
-        hints = len(lines) if remarks else 0
-        fits = not self.size.height or self.size.height - _LINES_ABOVE - hints >= _LEAST_LINES_OF_LIST
-        self.query_one("#remarks").display = bool(remarks) and fits
+        line.show(step_line(phases, self.told_step, self.messages, width))
+        banner.show(self._remarks(phases), self.messages, width=width, low=self.is_low)
         self.call_after_refresh(self._share_room)
 
     @property
@@ -127,40 +103,37 @@ class StepPane(ListPane):
         """The step that the line above the lists speaks of; None is the mean."""
         return self._step
 
-    def _step_words(self, phases: Phases, step: int | None) -> str:
-        if phases.windows.whole_trace:
-            return self.messages.text("steps.whole_trace")
-        numbers = phases.windows.frame["step"]
-        ends = {"first": str(numbers[0]), "last": str(numbers[-1])}
-        if step is None:
-            count = count_text(phases.windows.averaged.height)
-            return self.messages.text("steps.mean", {"count": count, **ends})
-        if len(numbers) == 1:
-            return self.messages.text("bar.step", {"step": step})
-        return self.messages.text("steps.one", {"step": step, **ends})
-
-    def _remarks(self, phases: Phases) -> list[str]:
+    def _remarks(self, phases: Phases) -> list[Remark]:
         """What must be known to read the numbers right."""
         remarks = []
-        windows, times = phases.windows, phases.times
+        windows, times, step = phases.windows, phases.times, self.told_step
         if times.confidence == "low":
             limit = load_toml("analysis.phases", "phases.toml")["confidence"]["unclassified_above"]
             key = "steps.low_whole" if windows.whole_trace else "steps.low"
-            remarks.append(self.messages.text(key, {"limit": percent_text(limit, 0)}))
-        if windows.cut and (self._step is None or not windows.lossy):
-            remarks.append(cut_text(windows, self.messages))
-        if self._step is None and windows.compile_steps:
-            numbers = ", ".join(str(step) for step in windows.compile_steps)
-            remarks.append(self.messages.text("steps.left_out", {"steps": numbers}))
-        elif self._step in windows.lossy:
-            remarks.append(self.messages.text("steps.lossy"))
-        elif self._step in windows.compile_steps:
-            remarks.append(self.messages.text("steps.excluded"))
-        if self._step is None and self.in_call_tree() and not windows.whole_trace:
+            full = self.messages.text(key, {"limit": percent_text(limit, 0)})
+            remarks.append(Remark(full, self.messages.text("steps.low_brief")))
+        if windows.cut and (step is None or not windows.lossy):
+            remarks.append(self._cut_remark(windows))
+        if step is None and windows.compile_steps:
+            remarks.append(self._remark("left_out", {"steps": _listed(windows.compile_steps)}))
+        elif step in windows.lossy:
+            remarks.append(self._remark("lossy"))
+        elif step in windows.compile_steps:
+            remarks.append(self._remark("excluded"))
+        if step is None and self.in_call_tree() and not windows.whole_trace:
             nearest = representative_step(phases)
             if nearest is not None:
-                remarks.append(self.messages.text("steps.nearest", {"step": nearest}))
+                remarks.append(Remark(self.messages.text("steps.nearest", {"step": nearest})))
         return remarks
+
+    def _remark(self, name: str, values: Mapping[str, Value] | None = None) -> Remark:
+        full, brief = (self.messages.text(f"steps.{key}", values) for key in (name, f"{name}_brief"))
+        return Remark(full, brief)
+
+    def _cut_remark(self, windows: Windows) -> Remark:
+        key = "cut_brief" if windows.lossy else "cut_unplaced_brief"
+        brief = self.messages.text(f"steps.{key}", {"steps": _listed(windows.lossy)})
+        return Remark(cut_text(windows, self.messages), brief)
 
     def on_resize(self) -> None:
         """As many remarks on a line as fit."""
@@ -281,3 +254,7 @@ class StepPane(ListPane):
         table = self.table()
         if table is not None:
             table.action_move_column(1)
+
+
+def _listed(steps: Sequence[int]) -> str:
+    return ", ".join(str(step) for step in steps)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from widgets.row_order import stable_order
+from widgets.tree_lines import TreeLines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,16 +22,6 @@ PAGE = 500
 """Children of one node shown at first, and more of them each time they are asked for."""
 
 _ALL = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeLines:
-    """The lines of a tree from top to bottom."""
-
-    node: Ints
-    """The node of each line; of a line that stands for children left out, their parent."""
-    left_out: Ints
-    """How many children such a line stands for; 0 where the line is a node."""
 
 
 @dataclass(slots=True, eq=False)

@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from analysis.report.columns import TEXT_KINDS
 from analysis.units import count_text
-from widgets.frame_table import HEADER_LINES, FrameTable, Sort
-from widgets.phase_marks import PHASE_PARTS, phase_mark
-from widgets.row_painter import Lead, Mark
+from widgets.cursor_table import HEADER_LINES
+from widgets.frame_table import FrameTable, Sort
+from widgets.phase_marks import PHASE_PARTS
+from widgets.tree_marks import (
+    GUIDE_PART,
+    STAR_BELOW_PART,
+    STAR_PART,
+    below_indentation,
+    is_opening_mark,
+    marks_cells,
+    node_marks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,28 +28,19 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from analysis.report.columns import Column
-    from widgets.frame_view import FrameView
     from widgets.row_painter import Leads
-    from widgets.tree_rows import TreeLines, TreeRows
+    from widgets.tree_lines import TreeLine, TreeLines
+    from widgets.tree_rows import TreeRows
 
-OPEN_MARK = "▾ "
-CLOSED_MARK = "▸ "
-STAR = " ★"
-STAR_BELOW = " ☆"
-"""Of a closed node: there is a ★ somewhere below it."""
-
-MOST_OPENED = 2_000
+_MOST_OPENED = 2_000
 """Lines that opening everything below a node shows at most."""
-FIRST_LINES = 12
+_FIRST_LINES = 12
 """Lines in view at first, about."""
 
 _SORTS = ("total_ns", "self_ns", "calls", "max_ns", "notable_max_ns")
 _SORTED_BY = {"notable_max_ns": "max_ns"}
 """Columns that show some of the values of another one, by which they sort."""
-_STEP = 2
-"""Cells that one level is indented by."""
-_COUNTED_DEPTH = 8
-"""Levels that the wish for width takes into account."""
+_MORE_PART = "tree-table--more"
 _NAME = "name"
 
 
@@ -54,10 +53,10 @@ class TreeTable(FrameTable):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *PHASE_PARTS.values(),
-        "tree-table--guide",
-        "tree-table--star",
-        "tree-table--star-below",
-        "tree-table--more",
+        GUIDE_PART,
+        STAR_PART,
+        STAR_BELOW_PART,
+        _MORE_PART,
     }
     """Letters of the phases, indentation with the marks of open and closed, ★, ☆, lines of those left out."""
 
@@ -97,7 +96,7 @@ class TreeTable(FrameTable):
     def selected_node(self) -> int | None:
         """The node under the cursor, by its row in the tree's frame; None on a line of nodes left out."""
         line = self._line(self.cursor_row)
-        return None if line is None or line[1] else line[0]
+        return None if line is None or line.left_out else line.node
 
     def prepare(self, frame: pl.DataFrame) -> None:
         """Find out who is below whom in a tree."""
@@ -106,9 +105,7 @@ class TreeTable(FrameTable):
 
         self._prepared = TreeRows(frame)
 
-    def set_frame(
-        self, frame: pl.DataFrame, *, columns: Sequence[Column] | None = None, keep_cursor: bool = True
-    ) -> None:
+    def set_frame(self, frame: pl.DataFrame, *, columns: Sequence[Column] | None = None) -> None:
         """Show another tree; what is open, order, filter and the selected node stay where they are found."""
         from widgets.tree_rows import TreeRows  # noqa: PLC0415  # see prepare
         from widgets.tree_twins import carry_over  # noqa: PLC0415
@@ -117,17 +114,16 @@ class TreeTable(FrameTable):
         self._prepared = None
         tree = prepared if prepared is not None and prepared.nodes is frame else TreeRows(frame)
         self._columns = self._columns if columns is None else tuple(columns)
-        node = carry_over(old, tree, self._selected_or_parent()) if old is not None and keep_cursor else None
+        node = carry_over(old, tree, self._selected_or_parent()) if old is not None else None
         if node is None and len(tree):
-            tree.open_first(FIRST_LINES)
+            tree.open_first(_FIRST_LINES)
             node = 0
         self._rows = tree
-        self._shown = tuple(column for column in self._columns if column.key in frame.columns)
+        self._choose_columns(frame)
         self._order_tree()
         tree.set_filter(self.filter)
-        self._measure()
-        self.cursor_column = self.validate_cursor_column(self.cursor_column)
-        self._place_columns()
+        # Widths come from the whole tree, so that nothing moves when rows open.
+        self._measure(self._frame_view(frame))
         self._highlighted = None
         self._show_node(node)
 
@@ -154,7 +150,7 @@ class TreeTable(FrameTable):
         """Open everything below the selected node, as far as it is not too much to look through."""
         node = self.selected_node
         if self._rows is not None and node is not None and self._rows.children[node]:
-            self._rows.open_below(node, MOST_OPENED)
+            self._rows.open_below(node, _MOST_OPENED)
             self._show_node(node)
 
     def cycle_sort(self) -> None:
@@ -169,7 +165,7 @@ class TreeTable(FrameTable):
         line = self._line(self.cursor_row)
         if self._rows is None or line is None:
             return False
-        return line[1] > 0 or bool(self._rows.children[line[0]])
+        return line.left_out > 0 or bool(self._rows.children[line.node])
 
     # State.
 
@@ -208,21 +204,20 @@ class TreeTable(FrameTable):
         line = self._line(self.cursor_row)
         if self._rows is None or line is None:
             return None
-        if line[1] or self._rows.can_open(line[0]):
-            self._open(*line)
+        if line.left_out or self._rows.can_open(line.node):
+            self._open(line)
             return None
-        return line[0] if self._rows.is_open(line[0]) else None
+        return line.node if self._rows.is_open(line.node) else None
 
     def action_close_branch(self) -> None:
         """Close the selected node; go to its parent if it is closed."""
         line = self._line(self.cursor_row)
         if self._rows is None or line is None:
             return
-        node, left_out = line
-        if not left_out and self._rows.is_open(node):
-            self._close(node)
+        if not line.left_out and self._rows.is_open(line.node):
+            self._close(line.node)
             return
-        parent = node if left_out else int(self._rows.parent[node])
+        parent = line.node if line.left_out else int(self._rows.parent[line.node])
         if parent >= 0:
             self._show_node(parent)
 
@@ -234,8 +229,8 @@ class TreeTable(FrameTable):
     def action_select(self) -> None:
         """Ask to open the selected node; a line of nodes left out shows more of them."""
         line = self._line(self.cursor_row)
-        if line is not None and line[1]:
-            self._open(*line)
+        if line is not None and line.left_out:
+            self._open(line)
         else:
             super().action_select()
 
@@ -243,26 +238,26 @@ class TreeTable(FrameTable):
         """Open or close where the mark was clicked; otherwise as in any table."""
         place = event.get_content_offset(self)
         if place is not None and place.y >= HEADER_LINES and event.chain == 1:
-            position = place.y - HEADER_LINES + self.scroll_offset.y
+            position = self._position_at(place.y)
             if self._is_mark(position, place.x):
                 event.prevent_default()
                 self.cursor_row = position
                 self.toggle_branch()
 
-    def _open(self, node: int, left_out: int) -> None:
+    def _open(self, line: TreeLine) -> None:
         """Open a node, or show more of its children, and bring what came into view on screen."""
         tree = self._rows
         if tree is None:
             return
-        if left_out:
+        if line.left_out:
             position = self.cursor_row
-            tree.show_more(node)
+            tree.show_more(line.node)
             self._show_lines()
             self._put_cursor(position)
             return
-        tree.open(node)
+        tree.open(line.node)
         before = self.match_count
-        self._show_node(node)
+        self._show_node(line.node)
         self._scroll_down_to(self.cursor_row + min(self.match_count - before, self._visible_rows - 1))
 
     def _close(self, node: int) -> None:
@@ -274,71 +269,42 @@ class TreeTable(FrameTable):
 
     def render_line(self, y: int) -> Strip:
         """The header, a node, or the line that tells how many nodes are left out."""
-        position = y - HEADER_LINES + self.scroll_offset.y
+        position = self._position_at(y)
         line = self._line(position) if y >= HEADER_LINES else None
-        if line is None or not line[1] or self._rows is None:
+        if line is None or not line.left_out or self._rows is None:
             return super().render_line(y)
         places = self._window.places
         width = places[0].width if places else self._room.width
-        depth = int(self._rows.depth[line[0]]) + 1
-        lead = indentation(depth, width) + " " * len(CLOSED_MARK)
-        text = lead + self._more_text(line[1])
+        text = below_indentation(self._rows, line.node, width) + self._more_text(line.left_out)
         cursor = position == self.cursor_row
-        return self._painter.note(text, "tree-table--more", self._room.width, cursor=cursor)
+        return self._painter.note(text, _MORE_PART, self._room.width, cursor=cursor)
 
     def leads(self, position: int) -> dict[str, Leads]:
-        """Indentation, the mark of open or closed and the phase's letter before the name, ★ after it."""
-        line, tree = self._line(position), self._rows
-        if line is None or tree is None or self._view is None:
+        """The marks beside the name of a node."""
+        line = self._line(position)
+        if line is None or self._rows is None or self._view is None:
             return {}
-        node, depth = line[0], int(tree.depth[line[0]])
-        mark = OPEN_MARK if tree.is_open(node) else CLOSED_MARK if tree.children[node] else "  "
-        phase = self._value("phase", node)
-        letter = () if phase is None and tree.parent[node] < 0 else (phase_mark(phase),)
-        after: tuple[Mark, ...] = ()
-        if self._value("star", node) is not None:
-            after = (Mark(STAR, "tree-table--star"),)
-        elif self._value("stars_below", node) and not tree.is_open(node):
-            after = (Mark(STAR_BELOW, "tree-table--star-below"),)
-
-        def lead(width: int) -> Lead:
-            return Lead((Mark(indentation(depth, width) + mark, "tree-table--guide"), *letter), after)
-
-        return {_NAME: lead}
+        return {_NAME: node_marks(self._rows, line.node)}
 
     def lead_cells(self, key: str) -> int:
-        """Indentation and marks, of the levels that are often opened."""
-        if key != _NAME or self._rows is None or not len(self._rows):
-            return 0
-        deepest = min(int(self._rows.depth.max()), _COUNTED_DEPTH)
-        return deepest * _STEP + len(OPEN_MARK) + 2 + len(STAR)
+        """Cells of the marks beside the names."""
+        return 0 if key != _NAME or self._rows is None else marks_cells(self._rows)
 
     # Inside.
 
-    def _value(self, key: str, node: int) -> Any:
-        nodes = None if self._rows is None else self._rows.nodes
-        return None if nodes is None or key not in nodes.columns else nodes[key][node]
-
-    def _line(self, position: int) -> tuple[int, int] | None:
-        """Node and number of children left out of a line: see :class:`TreeLines`."""
-        lines = self._lines
-        if lines is None or not 0 <= position < len(lines.node):
-            return None
-        return int(lines.node[position]), int(lines.left_out[position])
+    def _line(self, position: int) -> TreeLine | None:
+        return None if self._lines is None else self._lines.at(position)
 
     def _selected_or_parent(self) -> int | None:
         line = self._line(self.cursor_row)
-        return self._wanted if line is None else line[0]
+        return self._wanted if line is None else line.node
 
     def _is_mark(self, position: int, x: int) -> bool:
         line = self._line(position)
         places = self._window.places
         if line is None or self._rows is None or not places:
             return False
-        if line[1]:
-            return True
-        start = places[0].x + len(indentation(int(self._rows.depth[line[0]]), places[0].width))
-        return bool(self._rows.children[line[0]]) and start <= x < start + len(OPEN_MARK)
+        return line.left_out > 0 or is_opening_mark(self._rows, line.node, places[0], x)
 
     def _order_tree(self) -> None:
         if self._rows is None:
@@ -346,23 +312,12 @@ class TreeTable(FrameTable):
         key = None if self.sort is None else _SORTED_BY.get(self.sort.key, self.sort.key)
         self._rows.sort_by(key if key in self._rows.nodes.columns else None)
 
-    def _measure(self) -> None:
-        """Widths come from the whole tree, so that nothing moves when rows open."""
-        if self._rows is not None:
-            self._painter.measure(self._frame_view(self._rows.nodes), self._shown, self._messages)
-
-    def _frame_view(self, frame: pl.DataFrame) -> FrameView:
-        from widgets.frame_view import FrameView  # noqa: PLC0415  # see set_frame
-
-        text = {column.key: self._wording(column) for column in self._shown if column.kind in TEXT_KINDS}
-        return FrameView(frame, [column.key for column in self._shown], text)
-
     def _more_text(self, count: int) -> str:
         return self._messages.text("tree.more", {"count": count_text(count)})
 
     def _show_lines(self) -> None:
         """Bring the table's frame up to date with the tree."""
-        from widgets.tree_lines import line_frame  # noqa: PLC0415  # see set_frame
+        from widgets.tree_lines import line_frame  # noqa: PLC0415  # see prepare
 
         if self._rows is None:
             return
@@ -382,28 +337,18 @@ class TreeTable(FrameTable):
             node = int(self._rows.parent[node])
         self._put_cursor(position or 0)
 
-    def _scroll_down_to(self, position: int) -> None:
-        """Scroll just as far as a line below the screen comes into view."""
-        rows = self._visible_rows
-        if position >= self.scroll_offset.y + rows > 0:
-            # Forced, because there is no scrollbar yet where the lines were few before.
-            self.scroll_to(y=position - rows + 1, animate=False, force=True)
-
     def _put_cursor(self, position: int) -> None:
         self.cursor_row = position
         self._scroll_to_cursor()
         self._announce()
 
     def _position(self, node: int) -> int | None:
-        if self._lines is None:
-            return None
-        found = ((self._lines.node == node) & (self._lines.left_out == 0)).nonzero()[0]
-        return int(found[0]) if len(found) else None
+        return None if self._lines is None else self._lines.position_of(node)
 
     def _announce(self) -> None:
         """Tell the owner about the selected line, unless it knows."""
         line = self._line(self.cursor_row)
-        key = None if line is None else -2 - line[0] if line[1] else line[0]
+        key = None if line is None else -2 - line.node if line.left_out else line.node
         if key is None or key != self._highlighted:
             self._highlighted = key
             self.post_message(self.RowHighlighted(self, self.highlighted_row))
@@ -417,24 +362,12 @@ class TreeTable(FrameTable):
                 self._show_node(node)
 
     def _reload(self) -> None:
-        """Other columns or words: draw the same lines anew."""
+        """Other words: draw the same lines anew."""
         if self._rows is None:
             return
-        self._shown = tuple(column for column in self._columns if column.key in self._rows.nodes.columns)
-        self._measure()
-        self._place_columns()
+        self._choose_columns(self._rows.nodes)
+        self._measure(self._frame_view(self._rows.nodes))
         self._highlighted = None
         position = self.cursor_row
         self._show_lines()
         self._put_cursor(position)
-
-
-def indentation(depth: int, width: int) -> str:
-    """Blanks before a node in a column of so many cells: at most a third of it.
-
-    Deeper levels all stand there and tell their depth as a number.
-    """
-    most = width // 3
-    if depth * _STEP <= most:
-        return " " * (depth * _STEP)
-    return f"⋯{depth} ".rjust(most)

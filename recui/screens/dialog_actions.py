@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from textual import work
-from textual.screen import Screen
 
 from recui.loading import Request
+from recui.screens.profile_screen import ProfileScreen
 from recui.screens.profile_words import rank_choices
 
 if TYPE_CHECKING:
@@ -20,19 +20,11 @@ if TYPE_CHECKING:
     from widgets.pane import Pane
 
 
-class DialogActions(Screen[None]):
-    """A screen over one opened profile; the explorer's screen draws it.
+class DialogActions(ProfileScreen):
+    """What can be done with one opened profile in a dialog.
 
     Dialogs are imported when they are opened, so that the first paint does not wait for them.
     """
-
-    def __init__(self, request: Request, messages: Messages) -> None:
-        super().__init__()
-        self.request = request
-        self.messages = messages
-        self.analysis: Analysis | None = None
-        self.sections: frozenset[str] = frozenset()
-        """Sections of the result that are there."""
 
     @property
     def explorer(self) -> ExplorerApp:

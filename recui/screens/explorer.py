@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import on
 from textual.containers import Vertical
 from textual.widgets import ContentSwitcher
-from textual.worker import WorkerState, get_current_worker
 
 from recui.actions import ACTIONS, Action, find_action, key_text, screen_bindings
-from recui.loading import (
-    SECTIONS,
-    FileMoved,
-    LoadEnded,
-    LoadFailed,
-    ProfileFound,
-    Request,
-    SectionFailed,
-    SectionReady,
-    load,
-)
-from recui.panes import PANES, PaneEntry
+from recui.loading import SECTIONS
+from recui.panes import PANES
 from recui.screens.dialog_actions import DialogActions
 from recui.screens.failure import FailurePanel
 from recui.screens.loading_view import LoadingView
@@ -33,11 +21,9 @@ from widgets.frame_line import HeaderLine, Part, PartLine, fitting_parts
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.events import Resize
-    from textual.message import Message
-    from textual.worker import Worker
 
     from analysis.report.messages import Messages
-    from analysis.result import Analysis
+    from recui.loading import Request
     from widgets.file_list import FileLine
     from widgets.pane import Pane
 
@@ -55,16 +41,9 @@ class ExplorerScreen(DialogActions):
 
     def __init__(self, request: Request, messages: Messages) -> None:
         super().__init__(request, messages)
-        self.loading_state = "running"
-        """running, done, cancelled or failed."""
-        self._pane_classes: dict[str, type[Pane]] = {}
-        self._panes: dict[str, Pane] = {}
-        self._failures: dict[str, Exception] = {}
-        self._error: Exception | None = None
         self._current = PANES[0].name
         self._sender: str | None = None
         """The pane that sent the user to the one in view; going back leads there."""
-        self._load_worker: Worker[None] | None = None
 
     # ------------------------------------------------------------- layout
 
@@ -80,111 +59,30 @@ class ExplorerScreen(DialogActions):
 
     def on_mount(self) -> None:
         """Draw the frame, and only then begin to read."""
-        self._draw_frame()
-        self.call_after_refresh(self._start)
-
-    def _start(self) -> None:
-        self._load_worker = self._load()
-
-    @work(thread=True, exclusive=True, group="load", exit_on_error=False)
-    def _load(self) -> None:
-        worker = get_current_worker()
-
-        def post(message: Message) -> None:
-            self.post_message(message)
-
-        load(self.request, post, lambda: worker.is_cancelled)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A fault of recui itself is shown like an unreadable profile, not as a traceback."""
-        if event.worker is self._load_worker and event.state is WorkerState.ERROR:
-            error = event.worker.error
-            self._fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
-
-    @property
-    def error(self) -> Exception | None:
-        """Why the profile could not be opened at all."""
-        return self._error
-
-    # ------------------------------------------------------------ loading
-
-    def on_profile_found(self, event: ProfileFound) -> None:
-        """Name the files; nothing is read yet."""
-        self.analysis = event.analysis
-        self._pane_classes = event.pane_classes
-        self._loading_view.expect(expected_files(event.analysis, self.messages))
-        self._draw_frame()
-
-    def on_file_moved(self, event: FileMoved) -> None:
-        """One file has got further."""
-        self._loading_view.advance(event.progress)
-
-    async def on_section_ready(self, event: SectionReady) -> None:
-        """Fill the panes that waited for this section only."""
-        self.sections |= {event.section}
-        for entry in PANES:
-            waits = entry.name not in self._panes and self.sections.issuperset(entry.needs)
-            if waits and self.analysis is not None:
-                await self._add_pane(entry, self.analysis)
-        self._draw_frame()
-
-    def on_section_failed(self, event: SectionFailed) -> None:
-        """The panes that need this section cannot be drawn; the others go on."""
-        for entry in PANES:
-            if event.section in entry.needs:
-                self._failures.setdefault(entry.name, event.error)
-        self._draw_frame()
-
-    def on_load_failed(self, event: LoadFailed) -> None:
-        """Nothing can be shown."""
-        self._fail(event.error)
-
-    def on_load_ended(self, event: LoadEnded) -> None:
-        """Everything is there that will be.
-
-        It stays for as long as the screen does, so the garbage collector need not go through it again and
-        again: on a large profile that stops every few keys for 0.1 s.
-        """
-        gc.freeze()
-        self.loading_state = "cancelled" if event.cancelled else "done"
-        self._draw_frame()
-
-    def on_unmount(self) -> None:
-        """The collector gets back what it was kept from."""
-        gc.unfreeze()
-
-    def _fail(self, error: Exception) -> None:
-        self._error = error
-        self.loading_state = "failed"
-        self._draw_frame()
-
-    async def _add_pane(self, entry: PaneEntry, analysis: Analysis) -> None:
-        pane = self._pane_classes[entry.name](self.messages)
-        self._panes[entry.name] = pane
-        await self.query_one("#panes", ContentSwitcher).mount(pane)
-        pane.display = False
-        pane.show(analysis)
+        self.draw_frame()
+        self.call_after_refresh(self.start_loading)
 
     # ------------------------------------------------------------ drawing
 
     @property
-    def pane(self) -> Pane | None:
-        """The pane in view, if it is there yet."""
-        return self._panes.get(self._current)
-
-    @property
-    def _loading_view(self) -> LoadingView:
+    def loading_view(self) -> LoadingView:
+        """The files, while a pane waits for them."""
         return self.query_one("#loading", LoadingView)
 
     @property
     def loading_lines(self) -> tuple[FileLine, ...]:
         """The files and how far each has got."""
-        return self._loading_view.lines
+        return self.loading_view.lines
+
+    @property
+    def pane(self) -> Pane | None:
+        """The pane in view, if it is there yet."""
+        return self.panes.get(self._current)
 
     def _pane_title(self, name: str) -> str:
         return self.messages.text(f"pane.{name}")
 
-    def _draw_frame(self) -> None:
+    def draw_frame(self) -> None:
         """Bring header, tabs, body, breadcrumb and footer up to date."""
         self._draw_header()
         self.query_one("#tabs", PartLine).show(
@@ -194,7 +92,7 @@ class ExplorerScreen(DialogActions):
                     self._pane_title(entry.name),
                     entry.key,
                     selected=entry.name == self._current,
-                    dim=entry.name not in self._panes and entry.name != self._current,
+                    dim=entry.name not in self.panes and entry.name != self._current,
                 )
                 for entry in PANES
             ],
@@ -204,29 +102,25 @@ class ExplorerScreen(DialogActions):
 
     def _draw_header(self) -> None:
         header = self.query_one("#header", HeaderLine)
-        state = self.messages.text("header.loading") if self._is_loading else ""
+        state = self.messages.text("header.loading") if self.is_loading else ""
         if self.analysis is None:
             header.show(f"recui  {self.request.path.name or self.request.path}", "", state)
             return
         name, facts, number = header_words(self.analysis, self.sections, self.messages)
         header.show(f"recui  {name}", facts, number or state)
 
-    @property
-    def _is_loading(self) -> bool:
-        return self.loading_state == "running"
-
     def _draw_body(self) -> None:
         switcher = self.query_one("#panes", ContentSwitcher)
-        error = self._failures.get(self._current) or self._error
+        error = self.failures.get(self._current) or self.error
         if self.pane is not None:
             wanted = self._current
         elif error is not None:
             wanted = "failure"
-            working = [self._pane_title(name) for name in self._panes]
+            working = [self._pane_title(name) for name in self.panes]
             self.query_one("#failure", FailurePanel).tell(error, working, self.messages)
         else:
             wanted = "loading"
-            self._loading_view.tell(self._loading_story())
+            self.loading_view.tell(self._loading_story())
         if switcher.current != wanted:
             switcher.current = wanted
         if self.pane is not None and self.is_current:
@@ -238,7 +132,7 @@ class ExplorerScreen(DialogActions):
         story = []
         joint = self.messages.text("loading.and")
         ready = [
-            f"{self._pane_title(entry.name)} ({entry.key})" for entry in PANES if entry.name in self._panes
+            f"{self._pane_title(entry.name)} ({entry.key})" for entry in PANES if entry.name in self.panes
         ]
         if ready:
             story.append(self.messages.text("loading.ready", {"panes": joint.join(ready)}))
@@ -300,7 +194,7 @@ class ExplorerScreen(DialogActions):
 
     def _back_cancels(self) -> bool:
         goes_back = self.pane is not None and self.pane.allows("back")
-        return self._is_loading and not goes_back and not self._goes_back_to_sender()
+        return self.is_loading and not goes_back and not self._goes_back_to_sender()
 
     def _can_with_profile(self, name: str) -> bool:
         if self.analysis is None:
@@ -328,11 +222,9 @@ class ExplorerScreen(DialogActions):
     def _crumb_clicked(self, event: Breadcrumbs.CrumbSelected) -> None:
         if self._sender is not None and event.index == 0:
             self._go(self._sender)
-        while self.pane is not None and len(self._trail()) > event.index + 1:
-            before = len(self._trail())
+        # A pane first drops its filter, and only then returns a level.
+        while self.pane is not None and len(self._trail()) > event.index + 1 and self.pane.allows("back"):
             self.pane.go_back()
-            if len(self._trail()) >= before:
-                return
 
     def on_pane_changed(self) -> None:
         """A pane has moved: breadcrumb and footer follow."""
@@ -356,7 +248,7 @@ class ExplorerScreen(DialogActions):
     def _go(self, name: str) -> None:
         self._current = name
         self._sender = None
-        self._draw_frame()
+        self.draw_frame()
 
     def _turn(self, by: int) -> None:
         names = [entry.name for entry in PANES]
@@ -398,8 +290,7 @@ class ExplorerScreen(DialogActions):
     def action_back(self) -> None:
         """One level up in the pane; where there is none while loading, stop loading."""
         if self._back_cancels():
-            if self._load_worker is not None:
-                self._load_worker.cancel()
+            self.cancel_loading()
         elif self._sender is not None and self._goes_back_to_sender():
             self._go(self._sender)
         elif self.pane is not None:
@@ -409,7 +300,7 @@ class ExplorerScreen(DialogActions):
         """Another language; place, rows and filters stay."""
         self.messages = messages
         lines = expected_files(self.analysis, messages) if self.analysis is not None else []
-        self._loading_view.relabel(messages, [line for line in lines if line.state == "missing"])
-        for pane in self._panes.values():
+        self.loading_view.relabel(messages, [line for line in lines if line.state == "missing"])
+        for pane in self.panes.values():
             pane.relabel(messages)
-        self._draw_frame()
+        self.draw_frame()

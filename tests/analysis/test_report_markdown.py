@@ -330,7 +330,7 @@ def test_trace_section_counts_what_the_file_holds():
     assert "M 3, X 7, f 1, s 1" in trace
     assert "| device streams | 2 | 3 |" in trace
     assert "| async_npu (framework operator to kernel) | 4 | 3 | 75.000 |" in trace
-    assert "the 77 bytes after the last whole event are lost" in trace
+    assert "the 77 bytes after the last whole event are torn, and whatever should follow is missing" in trace
     assert "| no start (ts) | 2 | yes | t.json |" in trace
 
 

@@ -72,6 +72,6 @@ def test_failure(snap_compare: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: P
             LoadFailed(NotAProfileError("run7: no profile files here; give the directory that msprof wrote"))
         )
 
-    monkeypatch.setattr("recui.screens.explorer.load", fail)
+    monkeypatch.setattr("recui.screens.profile_screen.load", fail)
     app = explorer_app(tmp_path / "run7")
     assert snap_compare(app, terminal_size=NARROW, run_before=after())

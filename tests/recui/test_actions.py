@@ -12,6 +12,7 @@ from recui.actions import ACTIONS, SCOPES, key_text, screen_bindings
 from recui.app import PACKAGES, ExplorerApp
 from recui.panes import PANES
 from recui.screens.explorer import ExplorerScreen
+from widgets.cursor_table import CursorTable
 from widgets.frame_line import Part, fitting_parts
 from widgets.frame_table import FrameTable
 from widgets.tree_table import TreeTable
@@ -86,7 +87,7 @@ def test_every_scope_is_one_of_the_help_screen() -> None:
 def test_table_binds_the_keys_that_the_registry_names() -> None:
     bound = {
         binding.id: set(binding.key.split(","))
-        for binding in FrameTable.BINDINGS
+        for binding in (*CursorTable.BINDINGS, *FrameTable.BINDINGS)
         if isinstance(binding, Binding)
     }
     named = {action.name: set(action.keys) for action in ACTIONS}

@@ -12,6 +12,7 @@ from analysis.demo import write_sample
 from recui.screens.dialog import ChoiceDialog, PromptDialog, TextDialog
 from recui.screens.failure import FailurePanel
 from tests.explorer import WIDE, explorer, explorer_app, loaded, press, screen_text, settled
+from widgets.breadcrumbs import Breadcrumbs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +118,7 @@ async def test_escape_while_loading_cancels_and_says_so(
 ) -> None:
     import threading
 
-    import recui.screens.explorer as module
+    import recui.screens.profile_screen as module
     from recui.loading import LoadEnded
 
     def wait(request: object, post: object, cancelled: object) -> None:
@@ -163,7 +164,7 @@ async def test_damaged_file_leaves_the_other_panes_working(training: Path, tmp_p
 
 
 async def test_fault_of_recui_itself_is_shown(training: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import recui.screens.explorer as module
+    import recui.screens.profile_screen as module
 
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a fault")
@@ -204,6 +205,17 @@ async def test_enter_goes_down_to_every_execution_and_escape_back_to_the_same_ro
         await press(pilot, "escape")
         assert table_of(screen).highlighted_row == chosen
         assert table_of(screen).has_focus
+
+
+async def test_a_crumb_leads_back_to_its_list_though_a_list_below_is_filtered(training: Path) -> None:
+    async with explorer(training) as (screen, pilot):
+        await press(pilot, "2", "enter", "enter", "slash", *"1", "enter")
+        assert table_of(screen).filter == "1"
+        assert len(trail_of(screen)) == 4
+        crumbs = screen.query_one(Breadcrumbs)
+        crumbs.post_message(Breadcrumbs.CrumbSelected(crumbs, 1))
+        await settled(pilot)
+        assert trail_of(screen) == ("Operators", "by type")
 
 
 async def test_escape_at_the_top_does_nothing(training: Path) -> None:

@@ -158,7 +158,7 @@ def test_no_cache_and_jobs_reach_the_explorer(tmp_path: Path, monkeypatch: pytes
             return
 
     monkeypatch.setattr("recui.app.ExplorerApp", Explorer)
-    monkeypatch.setattr("recui.terminal.obstacle", lambda *_: None)
+    monkeypatch.setattr("recui.open_command.obstacle", lambda *_: None)
     assert cli.run([str(tmp_path), "--no-cache", "--jobs", "5"]) == 0
     assert found == [Resources(5, None)]
 

@@ -40,7 +40,8 @@ class PaneApp(App[None]):
         yield self.pane
 
     def on_mount(self) -> None:
-        self.pane.show(self.source)
+        # As in the explorer, the widgets of the pane are mounted before it is filled.
+        self.call_after_refresh(self.pane.show, self.source)
 
     def on_pane_jump_requested(self, event: Pane.JumpRequested) -> None:
         self.jumps.append((event.pane, event.view, event.filter))

@@ -136,7 +136,7 @@ async def test_missing_files_are_named() -> None:
 async def test_damage_of_the_trace_stands_below_the_files() -> None:
     async with shown(pane(), full_source()) as (_, pilot):
         last = text_of(pilot).splitlines()[-1]
-        assert last == " Trace  6 bars on 3 tracks; ! 2 events lost, cut short: 77 bytes lost (f)"
+        assert last == " Trace  6 bars on 3 tracks; ! 2 events lost, cut short, the rest is missing (f)"
 
 
 async def test_trace_without_faults_says_so() -> None:

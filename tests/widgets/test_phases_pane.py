@@ -84,7 +84,7 @@ async def test_seven_rows_with_letters_stand_in_their_order() -> None:
 
 async def test_step_line_tells_mean_number_and_unclassified_share() -> None:
     async with shown(pane(), simulated()) as (_, pilot):
-        assert text_of(pilot).splitlines()[0].startswith(" mean of 3 steps (20–22)  ◂  ▸   ")
+        assert text_of(pilot).splitlines()[0].startswith(" mean of 3 steps  ◂  ▸  host ")
         assert "unclass. " in text_of(pilot).splitlines()[0]
 
 
@@ -368,7 +368,7 @@ async def test_low_screens_keep_rows_before_story_and_hints(size: tuple[int, int
 
 
 async def test_story_returns_when_there_is_room() -> None:
-    async with shown(pane(), simulated(), size=(60, 14)) as (phases_pane, pilot):
+    async with shown(pane(), simulated(), size=(60, 12)) as (phases_pane, pilot):
         story = phases_pane.query_one("#story")
         assert not story.display
         await pilot.resize_terminal(60, 30)

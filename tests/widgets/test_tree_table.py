@@ -58,10 +58,10 @@ class TreeApp(App[None]):
         self.table.set_frame(self.nodes)
         self.table.focus()
 
-    def on_frame_table_row_selected(self, event: FrameTable.RowSelected) -> None:
+    def on_cursor_table_row_selected(self, event: FrameTable.RowSelected) -> None:
         self.opened.append(event.row["name"])
 
-    def on_frame_table_row_highlighted(self, event: FrameTable.RowHighlighted) -> None:
+    def on_cursor_table_row_highlighted(self, event: FrameTable.RowHighlighted) -> None:
         self.rows.append(None if event.row is None else event.row["name"])
 
 
