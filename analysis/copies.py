@@ -139,7 +139,7 @@ def find_copies(
         pl.Series([*cut.names, None], dtype=pl.String)
         .gather(cut.place.fill_null(len(cut.names)))
         .alias("iteration"),
-        (cut.place == pl.lit(cut.excluded, pl.UInt32)).fill_null(value=False).alias("excluded"),
+        cut.place.is_in(cut.excluded).fill_null(value=False).alias("excluded"),
     )
     by_iteration = _by_iteration(placed, busy, spans=cut.by == "model_execute")
     return Copies(

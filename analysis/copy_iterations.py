@@ -11,7 +11,7 @@ import polars as pl
 from analysis.datafile import load_toml
 from analysis.iterations import first_is_compile
 from analysis.trace.model import CANN
-from analysis.trace.step_windows import excluded_step, step_at
+from analysis.trace.step_windows import averaged_steps, step_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,15 +33,15 @@ class Cut:
     """profiler_step, model_execute or none."""
     names: tuple[str, ...]
     """What the iterations are called, in the order of time."""
-    excluded: int | None
-    """Place of the compile iteration in ``names``."""
+    excluded: tuple[int, ...]
+    """Places in ``names`` of those that averages leave out: the compile iteration, those of a cut file."""
     place: pl.Series
     """For every copy the place of its iteration in ``names``; null for a copy in none."""
 
     @property
     def averaged(self) -> int:
         """Iterations in the averages."""
-        return len(self.names) - (self.excluded is not None)
+        return len(self.names) - len(self.excluded)
 
 
 def model_executions(trace: Trace) -> pl.DataFrame:
@@ -58,7 +58,7 @@ def model_executions(trace: Trace) -> pl.DataFrame:
 
 def uncut(bars: pl.DataFrame) -> Cut:
     """No iteration is known, so no copy lies in one."""
-    return Cut("none", (), None, pl.repeat(None, bars.height, dtype=pl.UInt32, eager=True))
+    return Cut("none", (), (), pl.repeat(None, bars.height, dtype=pl.UInt32, eager=True))
 
 
 def cut_by_steps(bars: pl.DataFrame, steps: pl.DataFrame, iterations: Iterations) -> Cut:
@@ -73,11 +73,11 @@ def cut_by_steps(bars: pl.DataFrame, steps: pl.DataFrame, iterations: Iterations
     moment = bars.select(pl.coalesce("launched_ns", "start_ns"))["launched_ns"]
     numbers = ordered["step"].to_list()
     places = {number: place for place, number in enumerate(numbers)}
-    excluded = excluded_step(iterations, steps)
+    averaged = set(averaged_steps(iterations, steps)["step"])
     return Cut(
         by="profiler_step",
         names=tuple(map(str, numbers)),
-        excluded=None if excluded is None else places.get(excluded),
+        excluded=tuple(place for number, place in places.items() if number not in averaged),
         place=step_at(moment, steps).replace_strict(places, default=None, return_dtype=pl.UInt32),
     )
 
@@ -120,7 +120,7 @@ def cut_by_model_execute(
     return Cut(
         by="model_execute",
         names=names,
-        excluded=0 if _first_compiles(executions, iterations) else None,
+        excluded=(0,) if _first_compiles(executions, iterations) else (),
         place=pl.DataFrame({"place": place.astype(np.uint32), "known": known}).select(
             pl.when("known").then("place")
         )["place"],

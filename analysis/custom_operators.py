@@ -12,7 +12,7 @@ from analysis.datafile import load_toml
 from analysis.host_operators import operator_group
 from analysis.notes import Missing
 from analysis.trace.kernels import kernel_bars
-from analysis.trace.step_windows import excluded_step, step_at
+from analysis.trace.step_windows import averaged_steps, step_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +84,7 @@ def find_custom_operators(
         pl.Series("operator", _owners(bars, linked["host"])),
         step_at(trace.events["start_ns"].gather(linked["host"]), steps).alias("step"),
     )
-    averaged = steps.filter(pl.col("step").ne_missing(excluded_step(iterations, steps)))["step"]
+    averaged = averaged_steps(iterations, steps)["step"]
     if averaged.len():
         linked = linked.filter(pl.col("step").is_in(averaged.implode()))
     names = operators.with_row_index("operator").select(

@@ -60,6 +60,7 @@ _WORDS: Final = {
 
 def finding_text(finding: Finding, messages: Messages) -> str:
     """The finding in words: the message ``finding.<kind>``, checks and phases in words of their own."""
+    messages = messages.of_trace(whole=finding.values.get("per") == "trace")
     values = {
         name: messages.text(f"{_WORDS[name]}.{value}") if name in _WORDS else value
         for name, value in finding.values.items()

@@ -38,8 +38,7 @@ def phase_findings(source: ReportSource, idle_ns: int | None) -> Iterator[Findin
     phases = source.phases
     if isinstance(phases, Missing) or source.scenario.scenario == "inference":
         return
-    whole = phases.windows.whole_trace
-    steps = source.metrics.iterations.recorded if whole else 1
+    whole, steps = phases.windows.whole_trace, _iterations(source, phases)
     for finding in _findings(source, phases, None if idle_ns is None else idle_ns * steps):
         values = {**finding.values, "per": "trace" if whole else "step"}
         stake_ns = finding.stake_ns // steps
@@ -48,11 +47,16 @@ def phase_findings(source: ReportSource, idle_ns: int | None) -> Iterator[Findin
         yield replace(finding, severity=finding.severity if acts else LOOK, values=values, stake_ns=stake_ns)
 
 
+def _iterations(source: ReportSource, phases: Phases) -> int:
+    """How many iterations a time of the phases is of: one, or where no step is marked all of them."""
+    return source.metrics.iterations.recorded if phases.windows.whole_trace else 1
+
+
 def _findings(source: ReportSource, phases: Phases, idle_ns: int | None) -> Iterator[Finding]:
     """The findings, where no step is marked with times of the whole trace."""
     yield from _largest_phase(phases.times)
     yield from _unclassified(phases.times)
-    yield from _blocked(phases, same_syncs(source), source.metrics, idle_ns)
+    yield from _blocked(phases, _same_names(source, phases), source.metrics, idle_ns)
     for pair in phases.pairs:
         yield from _pair(pair, phases.times, source.metrics)
     yield from _prefetch(phases.prefetch, phases.times.confidence)
@@ -120,12 +124,21 @@ def same_syncs(source: ReportSource) -> Verdict | None:
     if isinstance(phases, Missing) or isinstance(host, Missing):
         return None
     flagged = (one for one in host.verdicts if one.kind == "stream_sync" and one.flagged)
-    seen_ns = all_syncs(phases).per_step_ns
-    return next((one for one in flagged if 2 * seen_ns >= one.total_per_iteration_ns), None)
+    seen_ns, iterations = all_syncs(phases).per_step_ns, _iterations(source, phases)
+    return next((one for one in flagged if 2 * seen_ns >= one.total_per_iteration_ns * iterations), None)
+
+
+def _same_names(source: ReportSource, phases: Phases) -> list[str]:
+    """Stream syncs that are the same time as the device syncs, and how many."""
+    streams = same_syncs(source)
+    if streams is None:
+        return []
+    calls = streams.calls_per_iteration * _iterations(source, phases)
+    return [f"aclrtSynchronizeStream* × {calls:,.1f}"]
 
 
 def _blocked(
-    phases: Phases, streams: Verdict | None, metrics: CoreMetrics, idle_ns: int | None
+    phases: Phases, streams: Sequence[str], metrics: CoreMetrics, idle_ns: int | None
 ) -> Iterator[Finding]:
     """Waits and device syncs of the main thread, no stretch of time twice.
 
@@ -137,9 +150,7 @@ def _blocked(
     of_device = [row for row in flagged if 2 * synced.get(row["name"], 0) >= row["per_step_ns"] > 0]
     of_others = [row for row in flagged if row not in of_device]
     elsewhere_ns = sum(synced.get(row["name"], 0) for row in of_others)
-    same = [row["name"] for row in of_device]
-    if streams is not None:
-        same.append(f"aclrtSynchronizeStream* × {streams.calls_per_iteration:,.1f}")
+    same = [*(row["name"] for row in of_device), *streams]
     sync = _device_sync(phases, elsewhere_ns, same, metrics, idle_ns)
     for row in flagged if sync is None else of_others:
         yield _wait(row, metrics, idle_ns)

@@ -40,6 +40,8 @@ class Verdict:
 
     kind: str
     """stream_sync, short_launches."""
+    per: str
+    """What the numbers are of: iteration, or step; trace where no step is marked, and so all of it is one."""
     calls_per_iteration: float
     total_per_iteration_ns: int
     avg_ns: int | None
@@ -197,6 +199,7 @@ def _short_launches(
 def _verdict(kind: str, calls: _Calls, recorded: int, *, flagged: bool | None) -> Verdict:
     return Verdict(
         kind,
+        per="iteration",
         calls_per_iteration=calls.count / recorded,
         total_per_iteration_ns=mean(calls.total_ns, recorded),
         avg_ns=mean(calls.total_ns, calls.count) if calls.count else None,

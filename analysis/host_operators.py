@@ -11,7 +11,7 @@ from analysis.datafile import load_toml
 from analysis.host import Verdict
 from analysis.notes import Missing
 from analysis.trace.nesting import nest
-from analysis.trace.step_windows import excluded_step
+from analysis.trace.step_windows import averaged_steps
 from analysis.units import mean
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ def find_host_operators(
     calls = bars.frame
     if calls.is_empty():
         return _ABSENT
-    excluded = excluded_step(iterations, steps) if steps.height else None
-    averaged = steps.filter(pl.col("step").ne_missing(excluded))
+    averaged = averaged_steps(iterations, steps)
     counted = calls
     if averaged.height:
         counted = calls.filter(pl.col("step").is_in(averaged["step"].implode()))
@@ -177,6 +176,7 @@ def _verdict(by_name: pl.DataFrame, rule: dict[str, Any], window: _Steps) -> Ver
         flagged = calls > rule["calls_above"] * steps or much
     return Verdict(
         kind=rule["kind"],
+        per="trace" if window.count is None else "step",
         calls_per_iteration=calls / steps,
         total_per_iteration_ns=mean(total_ns, steps),
         avg_ns=avg_ns,

@@ -50,3 +50,5 @@ class Missing:
     """True if a file is there but could not be read; a note then names path, line and reason."""
     lacks: str | None = None
     """What the file, which is there, does not record: message ``lacks.<name>``; None if it is absent."""
+    cut: bool = False
+    """True if the file was cut short, and what it lacks may have been in its lost end."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from analysis.advice.chips import cores_of_chip
@@ -10,6 +11,7 @@ from analysis.capture_files import CaptureFiles
 from analysis.capture_notes import capture_notes
 from analysis.copies import Copies, find_copies
 from analysis.custom_operators import CustomOperators, find_custom_operators
+from analysis.cut_trace import is_cut, with_lossy
 from analysis.findings import find_findings
 from analysis.host import Host, find_host
 from analysis.host_bars import HostBars, host_bars
@@ -38,9 +40,10 @@ from analysis.reading import Reading
 from analysis.resources import Resources
 from analysis.scenario import Scenario, Training, find_scenario, find_training
 from analysis.trace.flows import launches
+from analysis.trace.step_windows import excluded_step
 from analysis.trace.steps import trace_steps
 from analysis.trace.summary import TraceSummary, summarize
-from analysis.trace_notes import nameless_notes, step_mark_notes, trace_notes
+from analysis.trace_notes import nameless_notes, process_notes, step_mark_notes, trace_notes
 from analysis.trace_times import Traced
 
 if TYPE_CHECKING:
@@ -196,6 +199,11 @@ class Analysis:
         return self._of_trace("trace_steps", trace_steps)
 
     @property
+    def judged_steps(self) -> pl.DataFrame | Missing:
+        """The same, with those marked that a cut file lost bars of: what averages are cut from."""
+        return self._of_trace("judged_steps", self._judge_steps)
+
+    @property
     def launches(self) -> pl.DataFrame | Missing:
         """Device bars with the host operators they come from: the frame of analysis.trace.flows.launches."""
         return self._of_trace("launches", launches)
@@ -213,7 +221,7 @@ class Analysis:
     @property
     def host_operators(self) -> HostOperators | Missing:
         """Framework operators on the host."""
-        return self._once("host_operators", self._find_host_operators)
+        return self._of_trace("host_operators", self._find_host_operators)
 
     @property
     def phases(self) -> Phases | Missing:
@@ -338,7 +346,12 @@ class Analysis:
 
         def found() -> T | Missing:
             trace = self.trace
-            return trace if isinstance(trace, Missing) else compute(trace)
+            if isinstance(trace, Missing):
+                return trace
+            result = compute(trace)
+            if isinstance(result, Missing) and result.lacks is not None:
+                return replace(result, cut=is_cut(trace))
+            return result
 
         return self._once(name, found)
 
@@ -389,32 +402,39 @@ class Analysis:
         return self.trace_steps
 
     def _traced(self) -> Traced:
-        return Traced(self.trace, self.trace_steps, self.launches, self.copies, self.communication)
+        return Traced(self.trace, self.judged_steps, self.launches, self.copies, self.communication)
 
     def _find_copies(self, trace: Trace) -> Copies | Missing:
-        steps, tied = self.trace_steps, self.launches
+        steps, tied = self.judged_steps, self.launches
         if isinstance(steps, Missing) or isinstance(tied, Missing):
             return NO_TRACE
         return find_copies(trace, steps, tied, self.scenario.framework, self.iterations)
 
     def _find_custom_operators(self, trace: Trace) -> CustomOperators | Missing:
-        bars, steps, tied = self.host_bars, self.trace_steps, self.launches
+        bars, steps, tied = self.host_bars, self.judged_steps, self.launches
         if isinstance(bars, Missing) or isinstance(steps, Missing) or isinstance(tied, Missing):
             return NO_TRACE
         return find_custom_operators(trace, bars, steps, tied, self.iterations)
+
+    def _judge_steps(self, trace: Trace) -> pl.DataFrame | Missing:
+        steps = self.trace_steps
+        bars = self.host_bars if is_cut(trace) else NO_TRACE
+        if isinstance(steps, Missing) or isinstance(bars, Missing):
+            return steps
+        return with_lossy(steps, bars, excluded_step(self.iterations, steps))
 
     def _find_host_bars(self, trace: Trace) -> HostBars | Missing:
         steps = self.trace_steps
         return steps if isinstance(steps, Missing) else host_bars(trace, steps)
 
-    def _find_host_operators(self) -> HostOperators | Missing:
-        bars, steps = self.host_bars, self.trace_steps
+    def _find_host_operators(self, _trace: Trace) -> HostOperators | Missing:
+        bars, steps = self.host_bars, self.judged_steps
         if isinstance(bars, Missing):
             return bars
         return steps if isinstance(steps, Missing) else find_host_operators(bars, steps, self.iterations)
 
     def _find_phases(self, trace: Trace) -> Phases | Missing:
-        bars, steps, tied = self.host_bars, self.trace_steps, self.launches
+        bars, steps, tied = self.host_bars, self.judged_steps, self.launches
         if isinstance(bars, Missing) or isinstance(steps, Missing) or isinstance(tied, Missing):
             return NO_TRACE
         if self.scenario.scenario == "inference":
@@ -446,6 +466,7 @@ class Analysis:
             *trace_notes(trace.quality, partial, file),
             *step_mark_notes(trace, file),
             *nameless_notes(trace, file),
+            *process_notes(trace, file),
         )
 
     def _rule_notes(self) -> tuple[Note, ...]:

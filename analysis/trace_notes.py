@@ -43,7 +43,7 @@ def trace_notes(quality: Quality, partial: int, file: str) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def step_mark_notes(trace: Trace, file: str) -> tuple[Note, ...]:
+def step_mark_notes(trace: Trace, file: str | None = None) -> tuple[Note, ...]:
     """Marks of steps that contradict each other or say no number, and what became of them."""
     marks = doubtful_marks(trace)
     notes = []
@@ -60,11 +60,18 @@ def step_mark_notes(trace: Trace, file: str) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def nameless_notes(trace: Trace, file: str) -> tuple[Note, ...]:
+def nameless_notes(trace: Trace, file: str | None = None) -> tuple[Note, ...]:
     """Bars of the host without a name: nobody can tell what they are."""
     hosts = trace.tracks.filter(pl.col("role").is_in(HOST_ROLES))["track"]
     count = trace.events.filter(pl.col("name").is_null(), pl.col("track").is_in(hosts.implode())).height
     return (Note("trace_nameless", {"count": count_text(count)}, file),) if count else ()
+
+
+def process_notes(trace: Trace, file: str | None = None) -> tuple[Note, ...]:
+    """Several programs in one trace: what is found by name or by time is found in all of them."""
+    rows = trace.tracks.filter((pl.col("bars") > 0) & pl.col("role").is_in(HOST_ROLES))
+    count = rows["pid"].n_unique()
+    return (Note("trace_processes", {"count": count_text(count)}, file),) if count > 1 else ()
 
 
 def _steps_named(steps: Sequence[int]) -> dict[str, Value]:

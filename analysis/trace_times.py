@@ -10,7 +10,7 @@ import polars as pl
 from analysis.notes import Missing
 from analysis.trace.intervals import Intervals
 from analysis.trace.model import COMMUNICATION, COMPUTING, FREE, NOT_OVERLAPPED
-from analysis.trace.step_windows import excluded_step
+from analysis.trace.step_windows import averaged_steps
 from analysis.trace.steps import credited, device_windows
 from analysis.units import mean
 
@@ -51,20 +51,20 @@ def host_step_ns(
 ) -> int | None:
     """Mean duration of a step on the host, over the steps in the averages (spec M4); None without steps.
 
+    They are those of all averages over the trace, without what the step file calls the compile step: whether
+    that file has a row for a step, as it may not for one without kernels, does not matter on the host.
+
     Args:
         steps: The frame of :func:`analysis.trace.steps.trace_steps`.
-        decomposed: The frame of :func:`analysis.steps.step_frame`; where it names steps, those of its steps
-            that are not excluded count.
-        iterations: Names the compile step where there are no such steps.
+        decomposed: The frame of :func:`analysis.steps.step_frame`.
+        iterations: Tells the compile step.
     """
     if isinstance(steps, Missing):
         return None
-    rows = steps.filter(pl.col("step").ne_missing(excluded_step(iterations, steps)))
+    rows = averaged_steps(iterations, steps)
     if not isinstance(decomposed, Missing):
-        named = decomposed.select("excluded", pl.col("step").cast(pl.Int64, strict=False)).drop_nulls("step")
-        averaged = named.filter(~pl.col("excluded"))["step"]
-        if named.height:
-            rows = steps.filter(pl.col("step").is_in(averaged.implode()))
+        compiled = decomposed.filter("excluded")["step"].cast(pl.Int64, strict=False).drop_nulls()
+        rows = rows.filter(~pl.col("step").is_in(compiled.implode()))
     durations = rows["end_ns"] - rows["start_ns"]
     return mean(int(durations.sum()), durations.len()) if durations.len() else None
 

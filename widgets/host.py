@@ -139,4 +139,5 @@ def verdict_text(verdict: Verdict, messages: Messages, *, training: bool) -> str
         "avg": time_text(verdict.avg_ns),
         "each": messages.text("verdict.each_step" if training else "verdict.each_iteration"),
     }
-    return f"{MARKS[verdict.flagged]} {messages.text(f'verdict.{verdict.kind}', values)}"
+    words = messages.of_trace(whole=verdict.per == "trace")
+    return f"{MARKS[verdict.flagged]} {words.text(f'verdict.{verdict.kind}', values)}"

@@ -88,7 +88,7 @@ class PhasesPane(StepPane):
         """Another language; the remarks on phases are words of it."""
         super().relabel(messages)
         if self._phase_list is not None:
-            self._stacks["phases"][0].replace(self._phase_list(self.step, messages))
+            self._stacks["phases"][0].replace(self._phase_list(self.step, self.messages))
 
     def _show_top(self) -> None:
         super()._show_top()

@@ -9,6 +9,7 @@ from textual import on
 from analysis.datafile import load_toml
 from analysis.notes import Missing
 from analysis.phases.representative import representative_step
+from analysis.report.blocks import note_text
 from analysis.report.chapters.trees import cut_text
 from analysis.units import percent_text
 from widgets.banner import Banner, Remark
@@ -58,10 +59,18 @@ class StepPane(ListPane):
         if isinstance(self._phases, Missing):
             self._draw_step()
             return
+        self.messages = self._wording(self.messages)
         places = self.places
         self._step = places[0]
         self.set_views(self.views(analysis, self._phases))
         self._draw_step()
+
+    def _wording(self, messages: Messages) -> Messages:
+        """The language, in words for a whole trace where no step is marked."""
+        phases = self._phases
+        if phases is None or isinstance(phases, Missing):
+            return messages
+        return messages.of_trace(whole=phases.windows.whole_trace)
 
     def views(self, analysis: Analysis, phases: Phases) -> Mapping[str, View]:
         """The sub-tabs."""
@@ -109,11 +118,13 @@ class StepPane(ListPane):
         windows, times, step = phases.windows, phases.times, self.told_step
         if times.confidence == "low":
             limit = load_toml("analysis.phases", "phases.toml")["confidence"]["unclassified_above"]
-            key = "steps.low_whole" if windows.whole_trace else "steps.low"
-            full = self.messages.text(key, {"limit": percent_text(limit, 0)})
+            full = self.messages.text("steps.low", {"limit": percent_text(limit, 0)})
             remarks.append(Remark(full, self.messages.text("steps.low_brief")))
         if windows.cut and (step is None or not windows.lossy):
             remarks.append(self._cut_remark(windows))
+        if windows.doubts:
+            full = "; ".join(note_text(note, self.messages) for note in windows.doubts)
+            remarks.append(Remark(full, self.messages.text("steps.doubts_brief")))
         if step is None and windows.compile_steps:
             remarks.append(self._remark("left_out", {"steps": _listed(windows.compile_steps)}))
         elif step in windows.lossy:
@@ -224,6 +235,7 @@ class StepPane(ListPane):
 
     def relabel(self, messages: Messages) -> None:
         """Another language; step, rows and filters stay."""
+        messages = self._wording(messages)
         if self._stacks:
             super().relabel(messages)
         self.messages = messages

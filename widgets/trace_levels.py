@@ -69,9 +69,7 @@ class TraceLevels:
 
     def _operator_story(self, row: Row, messages: Messages) -> Story:
         operators = self._analysis.host_operators
-        lines = [messages.text("report.host_operators.rule")]
-        if not isinstance(operators, Missing):
-            lines += _remarks(operators, messages)
+        lines = [] if isinstance(operators, Missing) else _remarks(operators, messages)
         columns = [column for column in HOST_OPERATORS if column.key != "name"]
         return Story(visible(row["name"]), exact_pairs(columns, row, messages), lines)
 
@@ -158,7 +156,8 @@ def event_level(analysis: Analysis, event: int) -> Level | None:
 
 
 def _remarks(operators: HostOperators, messages: Messages) -> list[str]:
-    lines = []
+    words = messages.of_trace(whole=operators.steps is None)
+    lines = [words.text("report.host_operators.rule")]
     if operators.steps is None:
         lines.append(messages.text("report.host_operators.no_steps"))
     elif operators.outside:

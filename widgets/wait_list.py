@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -33,11 +32,7 @@ _WAITS: Final = tuple(
     next((named for named in WAITS if named.key == column.key), column) for column in _WAITS_OF_STEP
 )
 """The same for all steps: headers say which numbers are sums over them."""
-_WAITS_OF_TRACE: Final = tuple(
-    replace(column, title="column.time_ns") if column.key == "per_step_ns" else column
-    for column in _WAITS_OF_STEP
-    if column.key != "total_ns"
-)
+_WAITS_OF_TRACE: Final = tuple(column for column in _WAITS if column.key != "total_ns")
 """The same where no step is known, and so nothing is a mean."""
 _PRODUCER_CELLS = 200
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from analysis.host_bars import HostBars
+    from analysis.notes import Note
     from analysis.phases.rules import Rules
     from analysis.trace.nesting import Ints
 
@@ -69,6 +70,8 @@ class Windows:
     """Whether the file of the trace was cut short."""
     lossy: tuple[int, ...] = ()
     """Steps that may have lost bars to that; none where they cannot be told from the others."""
+    doubts: tuple[Note, ...] = ()
+    """What else to know before numbers of steps are read: marks that contradict each other, nameless bars."""
 
     @property
     def averaged(self) -> pl.DataFrame:

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from analysis.phases.cut_trace import is_cut, lossy_steps
+from analysis.cut_trace import is_cut
 from analysis.phases.model import WINDOWS, Windows
 from analysis.trace.model import PYTHON_MAIN
-from analysis.trace.step_windows import excluded_step
+from analysis.trace.step_windows import averaged_steps, main_track
+from analysis.trace_notes import nameless_notes, process_notes, step_mark_notes
 
 if TYPE_CHECKING:
     from analysis.host_bars import HostBars
     from analysis.iterations import Iterations
+    from analysis.notes import Note
     from analysis.trace.model import Trace
 
 
@@ -35,22 +37,17 @@ def find_windows(trace: Trace, bars: HostBars, steps: pl.DataFrame, iterations: 
     """
     if steps.is_empty():
         return _whole_trace(trace, bars)
-    main = steps["track"].mode().sort()[0]
-    excluded = excluded_step(iterations, steps)
+    main = main_track(steps)
+    averaged = averaged_steps(iterations, steps)["step"]
     own = steps.filter(pl.col("track") == main).sort("start_ns", "step")
-    following = pl.col("start_ns").shift(-1)
-    is_excluded = pl.col("step").eq_missing(pl.lit(excluded, pl.Int64))
     frame = own.select(
         "step",
         "start_ns",
-        pl.min_horizontal("end_ns", following).alias("end_ns"),
-        # An average needs a step: the compile step alone is one.
-        (is_excluded & ~is_excluded.all()).alias("excluded"),
+        pl.min_horizontal("end_ns", pl.col("start_ns").shift(-1)).alias("end_ns"),
+        (~pl.col("step").is_in(averaged.implode())).alias("excluded"),
     ).cast(WINDOWS)  # type: ignore[arg-type]
-    cut = is_cut(trace)
-    lossy = lossy_steps(frame, bars, main) if cut else ()
-    frame = frame.with_columns(pl.col("excluded") | pl.col("step").is_in(lossy))
-    return Windows(frame, int(main), whole_trace=False, cut=cut, lossy=lossy)
+    lossy = tuple(own.filter("lossy")["step"])
+    return Windows(frame, main, whole_trace=False, cut=is_cut(trace), lossy=lossy, doubts=_doubts(trace))
 
 
 def _whole_trace(trace: Trace, bars: HostBars) -> Windows | None:
@@ -65,4 +62,8 @@ def _whole_trace(trace: Trace, bars: HostBars) -> Windows | None:
         pl.lit(value=False).alias("excluded"),
     )
     frame = frame.head(1).cast(WINDOWS)  # type: ignore[arg-type]
-    return Windows(frame, int(main[0]), whole_trace=True, cut=is_cut(trace))
+    return Windows(frame, int(main[0]), whole_trace=True, cut=is_cut(trace), doubts=_doubts(trace))
+
+
+def _doubts(trace: Trace) -> tuple[Note, ...]:
+    return (*step_mark_notes(trace), *nameless_notes(trace), *process_notes(trace))

@@ -107,7 +107,10 @@ def missing_text(missing: Missing, messages: Messages) -> str:
     if missing.unreadable:
         return messages.text("report.unreadable", {"kinds": kinds})
     if missing.lacks is not None:
-        absent = messages.text("report.lacks", {"what": messages.text(f"lacks.{missing.lacks}")})
+        what = {"what": messages.text(f"lacks.{missing.lacks}")}
+        if missing.cut:
+            return messages.text("report.lost", what)
+        absent = messages.text("report.lacks", what)
     else:
         absent = messages.text("report.missing", {"kinds": kinds})
     return joined(absent, messages.text(f"collect.{missing.hint}"))

@@ -100,6 +100,7 @@ def _host_operators(operators: HostOperators | None) -> Object:
 def _verdict(verdict: Verdict) -> Object:
     return {
         "kind": verdict.kind,
+        "per": verdict.per,
         "level": verdict.level,
         "calls_per_iteration": round(verdict.calls_per_iteration, 6),
         "total_per_iteration_us": us(verdict.total_per_iteration_ns),

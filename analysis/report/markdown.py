@@ -64,14 +64,17 @@ def markdown_report(analysis: ReportSource, messages: Messages) -> str:
         analysis: The capture, analysed.
         messages: The language to write in.
     """
+    phases = analysis.phases
+    whole = not isinstance(phases, Missing) and phases.windows.whole_trace
+    heads = messages.of_trace(whole=whole)
     blocks = [
         heading(1, title(analysis, messages)),
         heading(2, messages.text("report.chapter.findings")),
-        paragraph(*_findings_lead(analysis, messages)),
+        paragraph(*_findings_lead(analysis, heads)),
         bullets(_finding(finding, messages) for finding in analysis.findings),
     ]
     for number, key in enumerate(chapters_of(analysis), start=1):
-        blocks.append(heading(2, f"{number} {messages.text(f'report.chapter.{key}')}"))
+        blocks.append(heading(2, f"{number} {heads.text(f'report.chapter.{key}')}"))
         blocks.extend(CHAPTERS[key](analysis, messages))
     return "\n\n".join(block for block in blocks if block) + "\n"
 

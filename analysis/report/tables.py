@@ -221,6 +221,9 @@ WAITS = (
     *columns("max_ns", "producer", "flagged"),
 )
 
+WAITS_OF_TRACE = tuple(column for column in WAITS if column.key != "total_ns")
+"""The same where no step is marked, and the time of a step is the total."""
+
 WAITS_BY_STEP = columns("step", "name", "phase", "total_ns", "share", "count", "producer", "flagged")
 
 STEP_WAITS = (
@@ -297,6 +300,7 @@ TABLES = {
     "call_tree": CALL_TREE,
     "aten_tree": ATEN_TREE,
     "waits": WAITS,
+    "waits_of_trace": WAITS_OF_TRACE,
     "waits_by_step": WAITS_BY_STEP,
     "step_waits": STEP_WAITS,
     "pairs": PAIRS,

@@ -21,7 +21,7 @@ from analysis.trace.model import CHUNKS, EVENTS, FLOWS, TRACKS, Fault, Quality, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-VERSION: Final = 1
+VERSION: Final = 2
 """To be raised whenever the same file gives another trace than before: older entries then count no more."""
 
 MAGIC: Final = b"recui trace\x00"

@@ -9,6 +9,7 @@ import polars as pl
 
 from analysis.datafile import load_toml
 from analysis.trace.model import HOST_ROLES, PYTHON_MAIN
+from analysis.trace.nesting import nest
 
 if TYPE_CHECKING:
     from analysis.trace.model import Trace
@@ -22,7 +23,8 @@ class DoubtfulMarks:
     """Steps whose marks contradict each other or say no number, in order."""
 
     repeated: tuple[int, ...] = ()
-    """Numbers with marks that are left aside: on another thread, or at the same time as a longer one."""
+    """Numbers with marks that are left aside: on another thread, at the same time as a longer one of the
+    number, inside a step, or around several."""
     shared: tuple[int, ...] = ()
     """Numbers that mark one stretch after another; each is a step."""
     renumbered: tuple[int, ...] = ()
@@ -30,7 +32,7 @@ class DoubtfulMarks:
     overlapping: tuple[int, ...] = ()
     """Not over when the next step of the thread begins; cut there."""
     unnumbered: int = 0
-    """How many bars are called like a step but say no number that steps have."""
+    """How many bars are called like a step but say no number that steps have, or take no time."""
     example: str = ""
     """The name of the first of them."""
 
@@ -39,8 +41,9 @@ def chosen_marks(trace: Trace) -> pl.DataFrame:
     """One mark a step, by start: step, number (as marked), event, track, start_ns, end_ns.
 
     A number marked on several threads is that of the main thread, else of the thread that has most marks;
-    of marks at one time the longest counts. One number for several stretches makes several steps: the first
-    keeps it, the others take numbers above all marked ones.
+    of marks of it at one time the longest counts. A mark inside another is a part of that step, unless that
+    one holds several, which then are the steps. One number for several stretches makes several steps: the
+    first keeps it, the others take numbers above all marked ones.
     """
     return _chosen(_marks(trace).drop_nulls("number"))
 
@@ -52,7 +55,9 @@ def doubtful_marks(trace: Trace) -> DoubtfulMarks:
     chosen = _chosen(numbered)
     places = numbered.unique(["number", "track", "start_ns", "end_ns"]).group_by("number").len()
     used = chosen.group_by("number").len(name="used")
-    repeated = places.join(used, on="number").filter(pl.col("len") > pl.col("used"))["number"]
+    repeated = places.join(used, on="number", how="left").filter(pl.col("len") > pl.col("used").fill_null(0))[
+        "number"
+    ]
     renumbered = chosen.filter(pl.col("step") != pl.col("number"))
     overlapping = chosen.filter(pl.col("end_ns") > FOLLOWING)["step"]
     unnumbered = marks.filter(pl.col("number").is_null())
@@ -71,7 +76,9 @@ def _ordered(steps: pl.Series) -> tuple[int, ...]:
 
 
 def _marks(trace: Trace) -> pl.DataFrame:
-    """Every bar called like a step on threads of the program, ``number`` null where the name says none.
+    """Every bar called like a step on threads of the program, ``number`` null where it cannot be one.
+
+    It cannot where the name says no number, and where it takes no time.
 
     Kineto repeats the marks on device tracks, where they tell nothing of the host.
     """
@@ -91,7 +98,9 @@ def _marks(trace: Trace) -> pl.DataFrame:
         )
         .join(roles, on="track", maintain_order="left")
         .select(
-            pl.col("name").str.strip_prefix(prefix).cast(pl.Int64, strict=False).alias("number"),
+            pl.when(pl.col("duration_ns") > 0)
+            .then(pl.col("name").str.strip_prefix(prefix).cast(pl.Int64, strict=False))
+            .alias("number"),
             (pl.col("role") == PYTHON_MAIN).alias("main"),
             "start_ns",
             (pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns"),
@@ -112,6 +121,7 @@ def _chosen(marks: pl.DataFrame) -> pl.DataFrame:
         .with_columns(starts_anew.cum_sum().over("number").alias("stretch"))
         .sort("duration_ns", "start_ns", "event", descending=[True, False, False])
         .unique(["number", "stretch"], keep="first", maintain_order=True)
+        .pipe(_without_nested)
         .sort("start_ns", "number")
         .with_columns(later.alias("later"), pl.col("number").max().alias("highest"))
         .select(
@@ -130,15 +140,25 @@ def _chosen(marks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _on_one_thread(marks: pl.DataFrame) -> pl.DataFrame:
-    """The marks of the thread that tells of each number; empty ones only where there is no other."""
+    """The marks of the thread that tells of each number."""
     threads = (
         marks.group_by("track")
         .agg(pl.col("main").first(), pl.len(), pl.col("duration_ns").sum().alias("total_ns"))
         .sort("main", "len", "total_ns", "track", descending=[True, True, True, False])
         .select("track", pl.int_range(pl.len()).alias("rank"))
     )
-    return (
-        marks.join(threads, on="track")
-        .filter(pl.col("rank") == pl.col("rank").min().over("number"))
-        .filter((pl.col("duration_ns") > 0) | (pl.col("duration_ns").max().over("number") == 0))
-    )
+    return marks.join(threads, on="track").filter(pl.col("rank") == pl.col("rank").min().over("number"))
+
+
+def _without_nested(marks: pl.DataFrame) -> pl.DataFrame:
+    """The marks but for those around several steps, and those inside of a step."""
+    marks = marks.sort("track", "start_ns", "duration_ns", "number", descending=[False, False, True, False])
+    parent = nest(marks.select("track", "start_ns", "duration_ns")).parent.tolist()
+    below = [0] * marks.height
+    for row in range(marks.height - 1, -1, -1):
+        if parent[row] >= 0:
+            below[parent[row]] += max(below[row], 1)
+    inside = [False] * marks.height
+    for row, above in enumerate(parent):
+        inside[row] = above >= 0 and (inside[above] or below[above] == 1)
+    return marks.filter(pl.Series(below, dtype=pl.Int64) <= 1, ~pl.Series(inside, dtype=pl.Boolean))

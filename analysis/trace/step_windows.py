@@ -33,6 +33,25 @@ def step_at(moments_ns: pl.Series, steps: pl.DataFrame) -> pl.Series:
     return pl.DataFrame({"step": found, "held": held}).select(pl.when("held").then("step"))["step"]
 
 
+def main_track(steps: pl.DataFrame) -> int:
+    """The thread that holds the steps (facts/phases.md 1); of several the one that holds most of them."""
+    return int(steps["track"].mode().sort()[0])
+
+
+def averaged_steps(iterations: Iterations, steps: pl.DataFrame) -> pl.DataFrame:
+    """The steps that averages are made of: not the compile step, nor those that a cut file lost bars of.
+
+    An average needs a step: the compile step alone is one.
+
+    Args:
+        iterations: Tells the compile step.
+        steps: The frame of :func:`analysis.trace.steps.trace_steps`.
+    """
+    whole = steps.filter(~pl.col("lossy"))
+    averaged = whole.filter(pl.col("step").ne_missing(excluded_step(iterations, steps)))
+    return averaged if averaged.height else whole
+
+
 def excluded_step(iterations: Iterations, steps: pl.DataFrame) -> int | None:
     """The number of the compile step that averages leave out (spec M2); None if none is.
 

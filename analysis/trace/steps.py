@@ -18,6 +18,7 @@ STEPS: Final = {
     "track": pl.UInt32(),
     "start_ns": pl.Int64(),
     "end_ns": pl.Int64(),
+    "lossy": pl.Boolean(),
 }
 """Columns of :func:`trace_steps`."""
 
@@ -27,11 +28,12 @@ def trace_steps(trace: Trace) -> pl.DataFrame:
 
     Which marks count, and what a number is called that is marked again, says
     :func:`analysis.trace.step_marks.chosen_marks`. Of two steps that overlap on one thread the earlier one
-    ends where the later one starts.
+    ends where the later one starts. None is ``lossy``: which ones a cut file lost bars of,
+    :func:`analysis.cut_trace.with_lossy` tells.
     """
     ends = pl.min_horizontal("end_ns", FOLLOWING)
-    chosen = chosen_marks(trace).select(*STEPS)
-    return chosen.with_columns(ends.alias("end_ns")).cast(STEPS)  # type: ignore[arg-type]
+    chosen = chosen_marks(trace).with_columns(ends.alias("end_ns"), pl.lit(value=False).alias("lossy"))
+    return chosen.select(*STEPS).cast(STEPS)  # type: ignore[arg-type]
 
 
 def device_windows(

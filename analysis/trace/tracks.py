@@ -187,7 +187,13 @@ def _kind_by_tasks(track: Mapping[str, object]) -> str:
 def _program_roles(program: Sequence[Mapping[str, object]], events: pl.DataFrame) -> dict[object, str]:
     """Which of the program's own threads is the main one, and which run the backward pass."""
     autograd = _autograd(program, events)
-    main = _main([row for row in program if row["track"] not in autograd]) or _main(program)
+    stepped = [row for row in program if row["steps"]]
+    if all(row["track"] in autograd for row in stepped):
+        # The main thread runs its backward pass itself.
+        autograd.discard(_main(stepped))
+    main = _main([row for row in program if row["track"] not in autograd])
+    if main is None:
+        main = _main(program)
     roles = dict.fromkeys((row["track"] for row in program), model.PYTHON_OTHER)
     roles.update(dict.fromkeys(autograd, model.AUTOGRAD))
     if main is not None:
@@ -209,12 +215,14 @@ def _autograd(program: Sequence[Mapping[str, object]], events: pl.DataFrame) -> 
     """Threads that autograd has named, or whose operators lie mostly inside nodes of the backward pass."""
     data = load_toml("analysis.trace", "tracks.toml")
     pattern = re.compile(data["autograd"]["thread"])
-    found = {row["track"] for row in program if not row["steps"] and pattern.search(str(row["thread"] or ""))}
-    candidates = [row["track"] for row in program if row["nodes"] and not row["steps"]]
+    found = {row["track"] for row in program if pattern.search(str(row["thread"] or ""))}
+    candidates = [row["track"] for row in program if row["nodes"]]
     if not candidates:
         return found
     operators = events.lazy().filter(
-        pl.col("track").is_in(candidates), pl.col("cat") == data["operators"]["cat"]
+        pl.col("track").is_in(candidates),
+        pl.col("cat") == data["operators"]["cat"],
+        ~pl.col("name").cat.starts_with(data["steps"]["prefix"]).fill_null(value=False),
     )
     nodes = operators.filter(pl.col("name").is_in(_node_names(events)))
     all_ns, node_ns = _covered_ns(operators), _covered_ns(nodes)

@@ -221,7 +221,9 @@ class ExplorerScreen(DialogActions):
     @on(Breadcrumbs.CrumbSelected)
     def _crumb_clicked(self, event: Breadcrumbs.CrumbSelected) -> None:
         if self._sender is not None and event.index == 0:
+            # The pane is found as it was left, as with Esc.
             self._go(self._sender)
+            return
         # A pane first drops its filter, and only then returns a level.
         while self.pane is not None and len(self._trail()) > event.index + 1 and self.pane.allows("back"):
             self.pane.go_back()

@@ -361,8 +361,8 @@ def host_tables(name: str = "aclrtSynchronizeStream") -> Host:
         watched=apis.head(1),
         one_off=frame(API_SCHEMA, {**api, "group": "one_off"}),
         verdicts=(
-            Verdict("stream_sync", 11.0, 2_000_000, 181_818, flagged=True, level="acl"),
-            Verdict("short_launches", 500.0, 9_000_000, 18_000, flagged=None, level="node"),
+            Verdict("stream_sync", "iteration", 11.0, 2_000_000, 181_818, flagged=True, level="acl"),
+            Verdict("short_launches", "iteration", 500.0, 9_000_000, 18_000, flagged=None, level="node"),
         ),
     )
 
@@ -396,9 +396,9 @@ def framework_operators(name: str = "aten::copy_", rows: int = 1) -> HostOperato
         outside=4,
         partial=1,
         verdicts=(
-            Verdict("aten_copy_", 501.0, 50_000, 33_333, flagged=True),
-            Verdict("aten_to", 2.0, 4_000, 2_000, flagged=False),
-            Verdict("aten_to_copy", 0.0, 0, None, flagged=False),
+            Verdict("aten_copy_", "step", 501.0, 50_000, 33_333, flagged=True),
+            Verdict("aten_to", "step", 2.0, 4_000, 2_000, flagged=False),
+            Verdict("aten_to_copy", "step", 0.0, 0, None, flagged=False),
         ),
     )
 
@@ -756,7 +756,7 @@ def statistic_source() -> Source:
             top=none,
             watched=none,
             one_off=none,
-            verdicts=(Verdict("stream_sync", 0.0, 0, None, flagged=False),),
+            verdicts=(Verdict("stream_sync", "iteration", 0.0, 0, None, flagged=False),),
         ),
     )
 

@@ -116,7 +116,9 @@ def test_a_wait_stays_where_its_syncs_are_too_few_to_tell():
 def test_stream_syncs_are_told_with_the_device_syncs_that_make_them(streams_ns: int, kinds: set[str]):
     source = source_of(made.phases())
     assert not isinstance(source.host, Missing)
-    streams = Verdict("stream_sync", 12.0, streams_ns, streams_ns // 12, flagged=True, level="acl")
+    streams = Verdict(
+        "stream_sync", "iteration", 12.0, streams_ns, streams_ns // 12, flagged=True, level="acl"
+    )
     source = replace(source, host=replace(source.host, verdicts=(streams,)))
     found = {finding.kind: finding for finding in find_findings(source)}
     assert found.keys() & {"device_sync", "device_sync_same", "host_stream_sync"} == kinds

@@ -263,6 +263,13 @@ def test_verdicts_are_unknown_without_steps():
     assert verdict(found(*calls("aten::copy_", 600, 1))).flagged is None
 
 
+def test_verdicts_say_whether_their_numbers_are_of_a_step_or_of_the_whole_trace():
+    of_steps = verdict(found(step(1, 0, 500), step(2, 500, 500), *calls("aten::copy_", 60, 1)))
+    of_trace = verdict(found(*calls("aten::copy_", 60, 1)))
+    assert (of_steps.per, of_steps.calls_per_iteration) == ("step", 30)
+    assert (of_trace.per, of_trace.calls_per_iteration) == ("trace", 60)
+
+
 # -------------------------------------------------------------- brute force
 
 

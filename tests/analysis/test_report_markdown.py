@@ -98,6 +98,20 @@ def test_what_stands_out_comes_first_and_in_the_order_of_the_result():
     assert marks == [MARKS[finding.severity] for finding in source.findings]
 
 
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "copies are not in what is left of the trace file, which is cut short and may have lost"),
+        ("zh", "无法给出：trace 文件被截断，剩余内容中没有拷贝，可能已丢失。"),
+    ],
+)
+def test_a_cut_trace_is_not_said_to_lack_what_it_may_have_lost(language: str, said: str):
+    cut = Missing(("trace_view",), "level1", lacks="copies", cut=True)
+    report = markdown_report(replace(full_source(), copies=cut), Messages(language))
+    assert said in report
+    assert Messages(language).text("report.lacks", {"what": "copies are"}) not in report
+
+
 @pytest.mark.parametrize(("source", "told"), [(level0_source, True), (full_source, False)])
 def test_times_of_the_whole_run_are_told_as_such(source, told: bool):
     assert (source().metrics.iterations.source == "whole_run") is told
@@ -418,7 +432,7 @@ def test_verdict_on_a_framework_operator_has_its_numbers():
 def test_gpu_trace_fills_the_host_chapter_and_the_device_chapters_say_what_they_need():
     markdown = markdown_report(kineto_source(), ENGLISH)
     host = chapter(markdown, 7)
-    assert "The trace has no steps: the numbers are of the whole run." in host
+    assert "The trace has no steps: the numbers are of the whole trace." in host
     assert "| aten::mm |" in host
     assert "this needs api_statistic" in host
     assert chapter(markdown, 3).startswith("Not available: this needs kernel_details or op_summary.")
@@ -429,3 +443,24 @@ def test_time_that_a_read_trace_does_not_hold_is_not_called_a_missing_trace():
     source = replace(full_source(), copies=none, metrics=replace(full_source().metrics, h2d=None))
     core = chapter(markdown_report(source, ENGLISH), 2)
     assert "| H2D | – | the trace has none |" in core
+
+
+@pytest.mark.parametrize(
+    ("language", "why"),
+    [
+        ("en", "not in what is left of the trace file, which is cut short"),
+        ("zh", "trace 文件被截断，剩余内容中没有"),
+    ],
+)
+def test_time_that_a_cut_trace_does_not_hold_may_be_lost(language: str, why: str):
+    source = full_source()
+    assert not isinstance(source.trace_summary, Missing)
+    none = Missing(("trace_view",), "level1", lacks="copies", cut=True)
+    faults = source.trace_summary.faults.head(1).with_columns(kind=pl.lit("cut"))
+    source = replace(
+        source,
+        copies=none,
+        metrics=replace(source.metrics, h2d=None),
+        trace_summary=replace(source.trace_summary, faults=faults),
+    )
+    assert f"| H2D | – | {why} |" in markdown_report(source, Messages(language))

@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from analysis.datafile import load_toml
-from analysis.notes import Missing
+from analysis.notes import Missing, Note
 from analysis.phases.presence import BATCH_INDEX
 from analysis.phases.representative import representative_step
 from analysis.phases.tables import pair_rows, step_rows, step_waits
@@ -67,6 +67,19 @@ def whole_trace(found: Phases) -> Phases:
         by_step=found.times.by_step.head(7).with_columns(**unnumbered),
     )
     return replace(found, windows=windows, times=times, variation=None)
+
+
+@pytest.mark.parametrize("chapter", [phases_chapter.chapter, trees.chapter, asynchrony.chapter])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_doubtful_about_steps_is_told_where_their_numbers_stand(chapter: Any, language: str):
+    found = full_source().phases
+    assert not isinstance(found, Missing)
+    doubt = Note("steps_overlapping", {"count": "1", "steps": "7"})
+    doubtful = replace(found, windows=replace(found.windows, cut=True, lossy=(11,), doubts=(doubt,)))
+    cut, marks = text(chapter, of(doubtful), language).split("\n\n")[:2]
+    messages = Messages(language)
+    assert cut == "! " + messages.text("report.cut_trace.steps", {"steps": "11"})
+    assert marks == "! " + messages.text("note.steps_overlapping", doubt.values)
 
 
 def test_attributed_times_of_the_table_add_up_to_the_step():
@@ -340,6 +353,15 @@ def test_waits_state_their_limits_and_who_is_over():
     rows = {row[0]: row for row in table_after(chapter.split("### Waits")[1], "Name")}
     assert rows["future.result"][-2:] == ["future.result", "yes"]
     assert rows["## wait_for_batch \\{i\\} ##"][-2:] == ["–", "no"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_compile_step_is_said_to_be_left_out_only_where_there_is_one(language: str):
+    found, said = made.phases(), Messages(language).text("report.waits.without_compile")
+    frame = found.windows.frame.with_columns(excluded=pl.lit(value=False))
+    without = replace(found, windows=replace(found.windows, frame=frame))
+    assert said in text(asynchrony.chapter, of(found), language)
+    assert said not in text(asynchrony.chapter, of(without), language)
 
 
 def test_waits_of_a_step_are_summed_and_the_longest_named():

@@ -6,7 +6,14 @@ import pytest
 
 from analysis.report.messages import LANGUAGES, Messages
 from analysis.trace.model import Fault, Quality
-from analysis.trace_notes import nameless_notes, other_devices, step_mark_notes, trace_devices, trace_notes
+from analysis.trace_notes import (
+    nameless_notes,
+    other_devices,
+    process_notes,
+    step_mark_notes,
+    trace_devices,
+    trace_notes,
+)
 from tests.analysis.trace.builder import MAIN, STREAM, bar, named, timeline, trace_of
 
 KINDS = (
@@ -123,6 +130,16 @@ def test_steps_with_doubtful_marks_are_named() -> None:
 def test_steps_right_after_each_other_need_no_note() -> None:
     marks = [bar(f"ProfilerStep#{number}", MAIN, 100 * number, 100, "cpu_op") for number in range(3)]
     assert step_mark_notes(timeline(*marks), "trace_view.json") == ()
+
+
+def test_several_programs_in_one_trace_are_told() -> None:
+    one = bar("aten::add", MAIN, 0, 10, "cpu_op")
+    other = {**one, "pid": 77, "tid": 77}
+    assert process_notes(timeline(one)) == ()
+    (note,) = process_notes(timeline(one, other))
+    assert (note.kind, note.values) == ("trace_processes", {"count": "2"})
+    for language in LANGUAGES:
+        assert f"note.{note.kind}" in Messages(language)
 
 
 def test_bars_of_the_host_without_a_name_are_counted() -> None:

@@ -51,8 +51,9 @@ class TestHostStep:
         # Step 1 takes 900 on the device, so its 50 on the host are not in the mean.
         assert host_step_ns(steps_frame(50, 100, 200), step_frame(steps_table(900, 1, 1)), COUNTED) == 150
 
-    def test_of_the_steps_that_the_step_file_names(self) -> None:
-        assert host_step_ns(steps_frame(100, 100, 700), step_frame(steps_table(9, 9)), COUNTED) == 100
+    def test_steps_without_a_row_in_the_step_file_count(self) -> None:
+        assert host_step_ns(steps_frame(100, 100, 700), step_frame(steps_table(9, 9)), COUNTED) == 300
+        assert host_step_ns(steps_frame(100, first=70), step_frame(steps_table(9, 9)), COUNTED) == 100
 
     def test_a_step_file_without_steps_names_none(self) -> None:
         assert host_step_ns(steps_frame(100, 300), rows(None), COUNTED) == 200
@@ -60,9 +61,6 @@ class TestHostStep:
     @pytest.mark.parametrize("steps", [ABSENT, steps_frame()], ids=["no trace", "no step"])
     def test_unknown_without_steps(self, steps) -> None:
         assert host_step_ns(steps, ABSENT, COUNTED) is None
-
-    def test_unknown_where_the_trace_has_other_steps(self) -> None:
-        assert host_step_ns(steps_frame(100, first=70), step_frame(steps_table(9, 9)), COUNTED) is None
 
 
 class TestCopiesInFree:

@@ -24,7 +24,14 @@ def steps_frame(*times_ns: int, first: int = 1) -> pl.DataFrame:
     """Steps on the host, one right after the other, that took these times."""
     ends = [sum(times_ns[: at + 1]) for at in range(len(times_ns))]
     rows = [
-        {"step": first + at, "event": at, "track": 0, "start_ns": end - times_ns[at], "end_ns": end}
+        {
+            "step": first + at,
+            "event": at,
+            "track": 0,
+            "start_ns": end - times_ns[at],
+            "end_ns": end,
+            "lossy": False,
+        }
         for at, end in enumerate(ends)
     ]
     return pl.DataFrame(rows, schema=STEPS)

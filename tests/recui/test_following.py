@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.explorer import explorer, press, screen_text
+from tests.explorer import explorer, press, screen_text, settled
 from tests.generators import gen_recsys_trace as generator
+from widgets.breadcrumbs import Breadcrumbs
 from widgets.finding_list import FindingList
+from widgets.pane import Pane
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,6 +93,29 @@ async def test_escape_climbs_back_to_where_the_finding_led_before_it_leaves(prof
         await press(pilot, "escape")
         assert screen.pane is not None
         assert screen.pane.NAME == "overview"
+
+
+@pytest.mark.parametrize("way", ["escape", "crumb"])
+async def test_the_pane_that_led_elsewhere_is_found_as_it_was_left(profile: Path, way: str) -> None:
+    async with explorer(profile) as (screen, pilot):
+        await press(pilot, "2", "enter", "slash", *"0", "enter")
+        sender, left = screen.pane, table_of(screen)
+        assert sender is not None
+        trail = sender.trail()
+        assert (len(trail), left.filter) == (3, "0")
+        sender.post_message(Pane.JumpRequested("phases", "waits"))
+        await settled(pilot)
+        assert " Operators › Phases › waits" in screen_text(pilot)
+        if way == "escape":
+            await press(pilot, "escape")
+        else:
+            crumbs = screen.query_one(Breadcrumbs)
+            crumbs.post_message(Breadcrumbs.CrumbSelected(crumbs, 0))
+            await settled(pilot)
+        assert screen.pane is sender
+        assert sender.trail() == trail
+        assert table_of(screen) is left
+        assert left.filter == "0"
 
 
 async def test_escape_stays_in_a_pane_that_the_user_went_to(profile: Path) -> None:

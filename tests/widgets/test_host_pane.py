@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 
 import widgets.trace_levels
+from analysis.host import Verdict
 from analysis.host_operators import HostOperators
+from analysis.notes import Missing
 from tests.analysis.report_fixtures import empty_source, full_source, ge_source, kineto_source
 from tests.widgets.pane_app import do, settle, shown, text_of, with_kernels
 from widgets.detail import Detail
@@ -57,6 +59,22 @@ async def test_verdicts_on_framework_operators_share_lines() -> None:
         lines = text_of(pilot).splitlines()
         assert lines[1] == " ! aten::copy_: 501/step, 50.0 us   · aten::to: 2/step, 4.00 us"
         assert lines[2] == " · aten::_to_copy: none"
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", " ? aten::copy_: 18 in the whole trace, 488 us"),
+        ("zh", " ? aten::copy_：整个 trace 18 次，488 us"),
+    ],
+)
+async def test_verdict_without_steps_is_one_of_the_whole_trace(language: str, said: str) -> None:
+    source = full_source()
+    assert isinstance(source.host_operators, HostOperators)
+    verdict = Verdict("aten_copy_", "trace", 18.0, 488_000, 27_111, flagged=None)
+    operators = replace(source.host_operators, steps=None, verdicts=(verdict,))
+    async with shown(pane(language), replace(source, host_operators=operators)) as (_, pilot):
+        assert said in text_of(pilot)
 
 
 async def test_wide_screens_need_fewer_lines_for_the_verdicts() -> None:
@@ -145,6 +163,16 @@ def traced(read: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> Any:
     source.trace_steps = STEPS
     source.trace_source = object()
     return source
+
+
+async def test_copies_that_a_cut_file_may_have_lost_are_told_as_that() -> None:
+    cut = Missing(("trace_view",), "level1", lacks="copies", cut=True)
+    async with shown(pane(), replace(full_source(), copies=cut), size=(140, 40)) as (host, pilot):
+        host._show_view("copies")
+        await settle(pilot)
+        said = text_of(pilot)
+        assert "which is cut short and may have lost them." in said
+        assert "Collect with" not in said
 
 
 async def test_operator_opens_its_calls_relative_to_their_steps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from analysis.notes import Missing
+from analysis.notes import Missing, Note
 from analysis.phases.model import LETTERS
 from analysis.trace.summary import TraceSummary
 from analysis.units import percent_text, time_text
@@ -123,6 +123,18 @@ async def test_list_of_all_steps_has_the_remarks_on_the_mean_whichever_step_was_
         lines = text_of(pilot).splitlines()
         assert lines[0].startswith(" mean of 3 steps")
         assert lines[1] == " ! confidence low   trace cut, 22 left out   (v)"
+
+
+@pytest.mark.parametrize(
+    ("language", "brief"), [("en", "! marks of steps are in doubt"), ("zh", "! step 标记存疑")]
+)
+async def test_marks_in_doubt_are_told_above_the_lists(language: str, brief: str) -> None:
+    analysis, doubt = cut_analysis(), Note("steps_overlapping", {"count": "1", "steps": "22"})
+    windows = replace(phases().windows, doubts=(doubt,))
+    analysis.phases = replace(phases(), windows=windows)
+    async with shown(PhasesPane(catalogue(language)), analysis, size=LOW) as (pane, pilot):
+        assert brief in text_of(pilot).splitlines()[1]
+        assert catalogue(language).text("note.steps_overlapping", doubt.values) in (pane.full_value() or "")
 
 
 async def test_full_value_tells_the_folded_remarks() -> None:

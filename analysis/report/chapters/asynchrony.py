@@ -28,10 +28,10 @@ from analysis.report.blocks import (
     paragraph,
 )
 from analysis.report.chapters.steps import step_name
-from analysis.report.chapters.trees import cut_paragraph, verdict_text
+from analysis.report.chapters.trees import doubts, verdict_text
 from analysis.report.columns import exact_text
 from analysis.report.limits import PREFETCH_ROWS, STEP_ROWS, WAIT_ROWS
-from analysis.report.tables import DEPTHS, PREFETCH_EVENTS, STEP_WAITS, WAITS, recorded
+from analysis.report.tables import DEPTHS, PREFETCH_EVENTS, STEP_WAITS, WAITS, WAITS_OF_TRACE, recorded
 from analysis.units import count_text, percent_text, time_text
 
 if TYPE_CHECKING:
@@ -47,8 +47,9 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
     phases = source.phases
     if isinstance(phases, Missing):
         return [missing_line(phases, messages)]
+    messages = messages.of_trace(whole=phases.windows.whole_trace)
     return [
-        *cut_paragraph(phases.windows, messages),
+        *doubts(phases.windows, messages),
         paragraph(*_lead(phases, messages)),
         *_pairs(phases, messages),
         *_prefetch(phases.prefetch, messages),
@@ -215,11 +216,9 @@ def _waits(phases: Phases, messages: Messages) -> Iterator[str]:
         return
     rule = load_toml("analysis.phases", "phases.toml")["waits"]
     values = {"time": time_text(rule["ns_above"]), "share": percent_text(rule["share_above"], 0)}
-    yield paragraph(messages.text("report.waits.rule", values))
-    if waits.by_name.height > WAIT_ROWS:
-        yield cut_line(WAIT_ROWS, waits.by_name.height, "waits", messages)
-    shown = waits.by_name.head(WAIT_ROWS)
-    yield frame_table(recorded(WAITS, shown), shown, messages)
+    compiled = messages.text("report.waits.without_compile") if phases.windows.compile_steps else ""
+    yield paragraph(messages.text("report.waits.rule", values), compiled)
+    yield from _wait_table(waits.by_name, phases, messages)
     if phases.windows.whole_trace:
         return
     yield paragraph(messages.text("report.waits.by_step"))
@@ -244,6 +243,13 @@ def _syncs(phases: Phases, messages: Messages) -> Iterator[str]:
     }
     advice = messages.text("report.syncs.advice") if syncs["flagged"].any() else ""
     yield paragraph(messages.text("report.syncs.lead", values), advice)
-    if syncs.height > WAIT_ROWS:
-        yield cut_line(WAIT_ROWS, syncs.height, "waits", messages)
-    yield frame_table(recorded(WAITS, syncs.head(WAIT_ROWS)), syncs.head(WAIT_ROWS), messages)
+    yield from _wait_table(syncs, phases, messages)
+
+
+def _wait_table(waits: pl.DataFrame, phases: Phases, messages: Messages) -> Iterator[str]:
+    """Waits or device syncs by name, the longest of them."""
+    if waits.height > WAIT_ROWS:
+        yield cut_line(WAIT_ROWS, waits.height, "waits", messages)
+    shown = waits.head(WAIT_ROWS)
+    columns = WAITS_OF_TRACE if phases.windows.whole_trace else WAITS
+    yield frame_table(recorded(columns, shown), shown, messages)

@@ -228,7 +228,9 @@ def _why_unknown(name: str, source: ReportSource) -> str:
             return "report.unknown_time.no_direction"
         if copied in source.copies.bars["direction"]:
             return "report.unknown_time.outside"
-    # A trace without such events is not a missing trace.
+    # A trace without such events is not a missing trace; one that was cut may have lost them.
+    if "cut" in source.trace_summary.faults["kind"]:
+        return "report.unknown_time.lost"
     return "report.unknown_time.not_in_trace"
 
 

@@ -18,7 +18,7 @@ from analysis.report.blocks import (
 )
 from analysis.report.chapters.host_operators import operator_blocks
 from analysis.report.tables import APIS, ONE_OFF_APIS
-from analysis.units import three_digits, time_text
+from analysis.units import often_text, three_digits, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,12 +110,11 @@ def _verdict_text(verdict: Verdict, messages: Messages) -> str:
     outcome = {True: "report.judged.flagged", False: "report.judged.fine", None: "report.judged.unknown"}[
         verdict.flagged
     ]
-    # What is counted at no level of api_statistic are framework operators, which come from the steps.
     text = messages.text(
-        "report.host.verdict_of_step" if verdict.level is None else "report.host.verdict",
+        f"report.host.verdict_{verdict.per}",
         {
             "rule": rule,
-            "calls": three_digits(verdict.calls_per_iteration),
+            "calls": often_text(verdict.calls_per_iteration),
             "time": time_text(verdict.total_per_iteration_ns),
             "avg": time_text(verdict.avg_ns),
             "verdict": messages.text(outcome),

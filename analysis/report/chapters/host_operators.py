@@ -26,7 +26,7 @@ def operator_blocks(operators: HostOperators | Missing, messages: Messages) -> I
     if operators.by_name.is_empty():
         yield paragraph(messages.text("report.host_operators.none"))
         return
-    yield paragraph(*_lead(operators, messages))
+    yield paragraph(*_lead(operators, messages.of_trace(whole=operators.steps is None)))
     top = operators.by_name.head(HOST_OPERATOR_ROWS)
     yield cut_line(top.height, operators.by_name.height, "host_operators", messages)
     yield frame_table(recorded(HOST_OPERATORS, top), top, messages)

@@ -22,7 +22,7 @@ from analysis.report.blocks import (
 )
 from analysis.report.blocks import table as markdown_table
 from analysis.report.chapters.steps import step_name
-from analysis.report.chapters.trees import call_tree_blocks, cut_paragraph
+from analysis.report.chapters.trees import call_tree_blocks, doubts
 from analysis.report.columns import exact_text
 from analysis.report.limits import GROWTH_SHARE, SHORT_STEPS, STEP_ROWS
 from analysis.report.tables import GROWTHS, NAMED_PER_STEP, PHASES, STEP_PHASES, recorded
@@ -45,8 +45,9 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
     phases = source.phases
     if isinstance(phases, Missing):
         return [missing_line(phases, messages)]
+    messages = messages.of_trace(whole=phases.windows.whole_trace)
     return [
-        *cut_paragraph(phases.windows, messages),
+        *doubts(phases.windows, messages),
         paragraph(*_lead(phases, messages)),
         bullets(_remarks(phases, messages)),
         frame_table(_phase_columns(phases.times), phases.times.mean, messages),

@@ -11,7 +11,7 @@ from analysis.notes import Missing
 from analysis.phases.model import UNCLASSIFIED
 from analysis.phases.starred import costliest_star, starred
 from analysis.phases.trees import bounded
-from analysis.report.blocks import MARKS, frame_table, heading, missing_line, paragraph
+from analysis.report.blocks import MARKS, frame_table, heading, missing_line, note_text, paragraph
 from analysis.report.columns import COLUMNS, columns, exact_text
 from analysis.report.limits import MAX_TIMES_AVERAGE, TREE_DEPTH, TREE_ROWS
 from analysis.report.tables import recorded
@@ -56,23 +56,27 @@ def chapter(source: ReportSource, messages: Messages) -> list[str]:
     tree = source.aten_tree(None)
     if isinstance(tree, Missing):
         return [missing_line(tree, messages)]
+    phases = source.phases
+    if not isinstance(phases, Missing):
+        messages = messages.of_trace(whole=phases.windows.whole_trace)
     several = tree.step is None and tree.steps > 1
     key = "aten_mean" if several else "aten_one" if tree.nodes["name"][0] is not None else "aten_whole"
     values = {"count": count_text(tree.steps), "times": str(MAX_TIMES_AVERAGE)}
     lead = messages.text(f"report.trees.{key}", values)
-    phases = source.phases
     return [
-        *([] if isinstance(phases, Missing) else cut_paragraph(phases.windows, messages)),
+        *([] if isinstance(phases, Missing) else doubts(phases.windows, messages)),
         paragraph(*_stars(tree, messages)),
         paragraph(lead),
         _table(tree, _ATEN_COLUMNS if several else _STEP_COLUMNS, messages),
     ]
 
 
-def cut_paragraph(windows: Windows, messages: Messages) -> Iterator[str]:
-    """What the reader must know of figures from a trace file that was cut short."""
+def doubts(windows: Windows, messages: Messages) -> Iterator[str]:
+    """What to know before figures of a cut trace file, of contradicting marks or nameless bars are read."""
     if windows.cut:
         yield paragraph(f"{MARKS[True]} {cut_text(windows, messages)}")
+    for note in windows.doubts:
+        yield paragraph(f"{MARKS[True]} {note_text(note, messages)}")
 
 
 def cut_text(windows: Windows, messages: Messages) -> str:

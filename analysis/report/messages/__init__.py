@@ -25,11 +25,21 @@ class Messages:
     ``[note]`` in any file of the language's folder. Placeholders are ``{name}``.
     """
 
-    def __init__(self, language: str, packages: tuple[str, ...] = ("analysis.report.messages",)) -> None:
+    def __init__(
+        self,
+        language: str,
+        packages: tuple[str, ...] = ("analysis.report.messages",),
+        *,
+        whole_trace: bool = False,
+    ) -> None:
         self.language = language
+        self._packages = packages
         self._texts: dict[str, str] = {}
         for package in packages:
             self._texts |= _load(package, language)
+        if whole_trace:
+            texts = self._texts
+            self._texts = {key: texts.get(f"{key}{_WHOLE}", text) for key, text in texts.items()}
 
     def text(self, key: str, values: Mapping[str, Value] | None = None) -> str:
         """The text of ``key`` with its placeholders filled; numbers are printed as given."""
@@ -37,6 +47,14 @@ class Messages:
         if not values:
             return template
         return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)
+
+    def of_trace(self, *, whole: bool) -> Messages:
+        """The catalogue for results of steps, or of a ``whole`` trace in which none is marked.
+
+        For the latter a text gives way to its variant ``<key>_whole``, where it has one: the same numbers
+        under the same placeholders, but called those of the whole trace.
+        """
+        return Messages(self.language, self._packages, whole_trace=True) if whole else self
 
     def __contains__(self, key: str) -> bool:
         return key in self._texts
@@ -46,6 +64,7 @@ class Messages:
         return tuple(sorted(self._texts))
 
 
+_WHOLE = "_whole"
 _PLACEHOLDER = re.compile(r"\{([a-z_0-9]+)\}")
 
 

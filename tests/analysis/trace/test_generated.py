@@ -75,7 +75,9 @@ def test_steps_are_those_of_the_simulation(simulated: Simulated) -> None:
     assert found.select("step", "start_ns", "end_ns").rows() == [
         (step.number, step.start, step.end) for step in simulated.rank.steps
     ]
-    times = {str(step): end - start for step, _, _, start, end in found.iter_rows()}
+    times = {
+        str(step): end - start for step, start, end in found.select("step", "start_ns", "end_ns").iter_rows()
+    }
     assert times == {str(step): ns(host["step_us"]) for step, host in simulated.truth["host"].items()}
 
 

@@ -37,7 +37,19 @@ def test_a_number_for_several_stretches_makes_several_steps():
 def test_of_marks_at_the_same_time_the_longest_is_the_step():
     trace = timeline(mark(3, 0, 10), mark(3, 5, 20), mark(3, 40, 10), mark(3, 40, 0))
     assert spans(trace) == [(3, 5, 25), (4, 40, 50)]
-    assert doubtful_marks(trace) == DoubtfulMarks(repeated=(3,), shared=(3,), renumbered=(4,))
+    assert doubtful_marks(trace) == DoubtfulMarks((3,), (3,), (4,), (), 1, "ProfilerStep#3")
+
+
+def test_a_mark_inside_a_step_is_a_part_of_it():
+    trace = timeline(mark(1, 0, 50), mark(2, 10, 20), mark(3, 12, 5), mark(4, 50, 10))
+    assert spans(trace) == [(1, 0, 50), (4, 50, 60)]
+    assert doubtful_marks(trace) == DoubtfulMarks(repeated=(2, 3))
+
+
+def test_a_mark_around_several_steps_is_none():
+    trace = timeline(mark(0, 0, 100), mark(9, 1, 95), mark(1, 5, 20), mark(2, 25, 30), mark(3, 30, 5))
+    assert spans(trace) == [(1, 5, 25), (2, 25, 55)]
+    assert doubtful_marks(trace) == DoubtfulMarks(repeated=(0, 3, 9))
 
 
 def test_all_numbers_are_those_of_the_thread_that_has_most_marks():

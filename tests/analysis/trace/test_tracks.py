@@ -164,6 +164,24 @@ def test_without_steps_a_busier_backward_thread_is_not_the_main_one():
     ]
 
 
+def test_a_busier_backward_thread_is_not_the_main_one_wherever_the_main_one_stands():
+    backward = [
+        bar("autograd::engine::evaluate_function: MmBackward0", 1, 7, 0, 100, cat="cpu_op"),
+        *(bar("aten::mm", 1, 7, 10 * n, 5, cat="cpu_op") for n in range(9)),
+    ]
+    assert roles([process("Python", 1), bar("aten::mm", 1, 8, cat="cpu_op"), *backward]) == [
+        "python_main",
+        "autograd",
+    ]
+
+
+def test_a_step_marked_on_the_backward_thread_too_does_not_make_it_another():
+    node = "autograd::engine::evaluate_function: MmBackward0"
+    marks = [bar("ProfilerStep#1", 1, thread, 0, 100, cat="cpu_op") for thread in (2, 1)]
+    events = [process("Python", 1), *marks, bar(node, 1, 2, 5, 20, cat="cpu_op")]
+    assert roles([*events, bar("aten::mm", 1, 1, 0, 2, cat="cpu_op")]) == ["autograd", "python_main"]
+
+
 def test_a_thread_half_inside_the_backward_pass_is_autograd_and_below_it_is_not():
     node = "autograd::engine::evaluate_function: MmBackward0"
     events = [process("Python", 1), bar("ProfilerStep#1", 1, 1, cat="cpu_op")]

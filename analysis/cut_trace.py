@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from analysis.trace.step_windows import main_track
+
 if TYPE_CHECKING:
     from analysis.host_bars import HostBars
     from analysis.trace.model import Trace
@@ -18,30 +20,31 @@ def is_cut(trace: Trace) -> bool:
     return any(fault.kind == _CUT for fault in trace.quality.faults)
 
 
-def lossy_steps(windows: pl.DataFrame, bars: HostBars, main_track: int) -> tuple[int, ...]:
-    """The steps that the lost end of the file may have had bars of, by what is left of the main thread.
+def with_lossy(steps: pl.DataFrame, bars: HostBars, excluded: int | None) -> pl.DataFrame:
+    """The steps of a cut trace with ``lossy``: what the lost end of the file may have held bars of.
 
     A file lists the bars of a thread by their start or by their end, not strictly: one may stand behind
     others that start later, by its *lateness*. What is lost then starts no earlier than the last start of the
-    thread less its largest lateness; or ends, by the order that reaches further. Steps that are over before
-    that are whole.
+    main thread less its largest lateness; or ends, by the order that reaches further. Steps that are over
+    before that are whole.
 
     Args:
-        windows: The steps of the main thread, columns WINDOWS.
+        steps: The frame of :func:`analysis.trace.steps.trace_steps`.
         bars: Operators and ranges in the order of the file.
-        main_track: The main thread.
+        excluded: The compile step, which averages leave out anyway.
 
     Returns:
-        In the order of the steps; none where that would leave no step, for then nothing can be told apart.
+        The steps; none is lossy where that would leave none to average, for then nothing can be told apart.
     """
-    own = bars.frame.filter(pl.col("track") == main_track)
+    if steps.is_empty():
+        return steps
+    own = bars.frame.filter(pl.col("track") == main_track(steps))
     end = pl.col("start_ns") + pl.col("duration_ns")
     reaches = own.select(starts=_reach(pl.col("start_ns")), ends=_reach(end)).row(0)
     reach_ns = max((reach for reach in reaches if reach is not None), default=0)
-    lossy = windows.filter(~pl.col("excluded"), pl.col("end_ns") > reach_ns)
-    if lossy.height == windows.filter(~pl.col("excluded")).height:
-        return ()
-    return tuple(lossy["step"])
+    others = pl.col("step").ne_missing(excluded)
+    lossy = others & (pl.col("end_ns") > reach_ns)
+    return steps.with_columns(lossy=lossy & ((others & ~lossy).any()))
 
 
 def _reach(times: pl.Expr) -> pl.Expr:

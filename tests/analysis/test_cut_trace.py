@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
+from analysis.cut_trace import with_lossy
 from analysis.host_bars import host_bars
 from analysis.notes import Missing
 from analysis.phases.windows import find_windows
@@ -34,7 +36,9 @@ def windows_of(*events: dict[str, Any], excluded: int | None = None, cut: bool =
         fault = Fault("cut", 1, "trace_view.json", None, lost=True)
         trace = replace(trace, quality=replace(trace.quality, faults=(*trace.quality.faults, fault)))
     steps = trace_steps(trace)
-    found = find_windows(trace, host_bars(trace, steps), steps, averages(excluded))
+    bars = host_bars(trace, steps)
+    judged = with_lossy(steps, bars, excluded) if cut else steps
+    found = find_windows(trace, bars, judged, averages(excluded))
     assert found is not None
     return found
 
@@ -93,10 +97,28 @@ def test_means_of_a_cut_file_are_of_whole_steps(tmp_path: Path, share: float) ->
     (file,) = tmp_path.rglob("trace_view.json")
     text = file.read_bytes()
     file.write_bytes(text[: int(share * len(text))])
-    phases = Analysis(profile := discover(tmp_path), profile.captures[0]).phases
+    analysis = Analysis(profile := discover(tmp_path), profile.captures[0])
+    phases, operators = analysis.phases, analysis.host_operators
     assert not isinstance(phases, Missing)
+    assert not isinstance(operators, Missing)
     assert phases.windows.cut
+    host_step = analysis.metrics.host_step
+    assert host_step is not None
+    assert host_step.value_ns == phases.times.mean_remainder["step_ns"]
+    assert operators.steps == phases.windows.averaged.height
     assert _times(phases.times.by_step, averaged(phases.windows)) == _times(whole, averaged(phases.windows))
+
+
+@pytest.mark.parametrize(("end", "cut"), [(b"", False), (b"[{", True)])
+def test_what_a_cut_trace_lacks_may_be_in_its_lost_end(tmp_path: Path, end: bytes, cut: bool) -> None:
+    events = orjson.dumps([op("a", 0, 5)])
+    folder = tmp_path / "node_1_20260101000000000_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    folder.mkdir(parents=True)
+    (folder / "trace_view.json").write_bytes(events[:-1] + b"," + end if cut else events)
+    analysis = Analysis(profile := discover(tmp_path), profile.captures[0])
+    copies = analysis.copies
+    assert isinstance(copies, Missing)
+    assert (copies.lacks, copies.cut) == ("copies", cut)
 
 
 def _times(by_step: Any, steps: Sequence[int]) -> list[tuple[Any, ...]]:
