@@ -16,6 +16,7 @@ from analysis.copy_iterations import (
     model_executions,
     uncut,
 )
+from analysis.cut_trace import is_cut
 from analysis.notes import Missing, Note
 from analysis.trace.flows import HOST_TO_DEVICE as CALL
 from analysis.trace.intervals import union_by
@@ -91,6 +92,9 @@ class Copies:
     outside: int
     """Copies in no iteration, those inside the execution of a graph among them; they count in total_ns and
     not per iteration."""
+    cut_short: bool
+    """Whether the file is cut and may have lost copies of any iteration, as it lists the bars of the device
+    apart from those of the host; by_iteration is empty then."""
 
     def per_iteration_ns(self, direction: str) -> int | None:
         """Mean time per iteration in one direction.
@@ -133,7 +137,8 @@ def find_copies(
         return _ABSENT
     bars = _with_launch(bars, launches, trace)
     cut = _cut(bars, trace, steps, framework, iterations)
-    busy = computing(trace)
+    cut_short = is_cut(trace)
+    busy = None if cut_short else computing(trace)
     placed = bars.with_columns(
         cut.place.alias("place"),
         pl.Series([*cut.names, None], dtype=pl.String)
@@ -142,17 +147,23 @@ def find_copies(
         cut.place.is_in(cut.excluded).fill_null(value=False).alias("excluded"),
     )
     by_iteration = _by_iteration(placed, busy, spans=cut.by == "model_execute")
+    averaged = cut.averaged or None
+    if cut_short:
+        by_iteration, averaged = by_iteration.clear(), None
     return Copies(
-        by_direction=_by_direction(placed.filter(~pl.col("excluded")), by_iteration, busy, cut.averaged),
+        by_direction=_by_direction(placed.filter(~pl.col("excluded")), by_iteration, busy, averaged),
         by_iteration=by_iteration.select(*_BY_ITERATION),
         bars=placed.select(*_BARS),
         cut_by=cut.by,
         outside=cut.place.null_count(),
+        cut_short=cut_short,
     )
 
 
 def copy_notes(copies: Copies, file: str | None = None) -> Iterator[Note]:
-    """Why copies are recorded and yet no time per iteration is known."""
+    """Why copies are recorded and yet no time per iteration is known; a file cut short has its own note."""
+    if copies.cut_short:
+        return
     if copies.undirected:
         counts = {"count": count_text(copies.undirected), "copies": count_text(copies.bars.height)}
         yield Note("copies_undirected", counts, file)
@@ -212,7 +223,7 @@ def _by_iteration(placed: pl.DataFrame, busy: Intervals | None, *, spans: bool) 
 
 
 def _by_direction(
-    bars: pl.DataFrame, by_iteration: pl.DataFrame, busy: Intervals | None, iterations: int
+    bars: pl.DataFrame, by_iteration: pl.DataFrame, busy: Intervals | None, iterations: int | None
 ) -> pl.DataFrame:
     inside = (
         by_iteration.filter(~pl.col("excluded"))
@@ -221,7 +232,7 @@ def _by_direction(
     )
     size, measured = pl.col("bytes"), pl.col("duration_ns").filter(pl.col("bytes").is_not_null()).sum()
     total, count = pl.col("total_ns"), pl.col("count")
-    divisor = pl.lit(iterations or None, pl.Int64)
+    divisor = pl.lit(iterations, pl.Int64)
     groups = (
         bars.group_by("direction")
         .agg(

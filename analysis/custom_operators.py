@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from analysis.cut_trace import is_cut
 from analysis.datafile import load_toml
 from analysis.host_operators import operator_group
 from analysis.notes import Missing
@@ -39,7 +40,8 @@ class CustomOperators:
 
     kernels: pl.DataFrame
     """name (of the kernel), launched_by (the custom operator), count, count_per_step (Float64) and
-    per_step_ns (both null where steps are unknown), total_ns, avg_ns, max_ns; by total_ns descending, then
+    per_step_ns (both null where steps are unknown, and where the file is cut short and may have lost
+    kernels of any step), total_ns, avg_ns, max_ns; by total_ns descending, then
     name and launched_by."""
     unknown: int
     """Compute kernels whose host operator the trace does not tell; they may be custom as well."""
@@ -91,7 +93,7 @@ def find_custom_operators(
         pl.col("operator").cast(pl.Int64), pl.col("name").cast(pl.String).alias("launched_by")
     )
     custom = linked.join(names, on="operator", maintain_order="left").filter(_is_custom("launched_by"))
-    return CustomOperators(_grouped(custom, averaged.len() or None), unknown)
+    return CustomOperators(_grouped(custom, None if is_cut(trace) else averaged.len() or None), unknown)
 
 
 def _absent(lacks: str) -> Missing:

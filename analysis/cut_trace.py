@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from analysis.trace.step_windows import main_track
-
 if TYPE_CHECKING:
     from analysis.host_bars import HostBars
     from analysis.trace.model import Trace
@@ -38,7 +36,7 @@ def with_lossy(steps: pl.DataFrame, bars: HostBars, excluded: int | None) -> pl.
     """
     if steps.is_empty():
         return steps
-    own = bars.frame.filter(pl.col("track") == main_track(steps))
+    own = bars.frame.filter(pl.col("track") == steps["track"][0])
     end = pl.col("start_ns") + pl.col("duration_ns")
     reaches = own.select(starts=_reach(pl.col("start_ns")), ends=_reach(end)).row(0)
     reach_ns = max((reach for reach in reaches if reach is not None), default=0)

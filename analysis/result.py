@@ -43,7 +43,7 @@ from analysis.trace.flows import launches
 from analysis.trace.step_windows import excluded_step
 from analysis.trace.steps import trace_steps
 from analysis.trace.summary import TraceSummary, summarize
-from analysis.trace_notes import nameless_notes, process_notes, step_mark_notes, trace_notes
+from analysis.trace_notes import doubts, trace_notes
 from analysis.trace_times import Traced
 
 if TYPE_CHECKING:
@@ -199,9 +199,9 @@ class Analysis:
         return self._of_trace("trace_steps", trace_steps)
 
     @property
-    def judged_steps(self) -> pl.DataFrame | Missing:
-        """The same, with those marked that a cut file lost bars of: what averages are cut from."""
-        return self._of_trace("judged_steps", self._judge_steps)
+    def steps_with_losses(self) -> pl.DataFrame | Missing:
+        """The same, those ``lossy`` that a cut file lost bars of: averages leave them out."""
+        return self._of_trace("steps_with_losses", self._find_losses)
 
     @property
     def launches(self) -> pl.DataFrame | Missing:
@@ -402,21 +402,21 @@ class Analysis:
         return self.trace_steps
 
     def _traced(self) -> Traced:
-        return Traced(self.trace, self.judged_steps, self.launches, self.copies, self.communication)
+        return Traced(self.trace, self.steps_with_losses, self.launches, self.copies, self.communication)
 
     def _find_copies(self, trace: Trace) -> Copies | Missing:
-        steps, tied = self.judged_steps, self.launches
+        steps, tied = self.steps_with_losses, self.launches
         if isinstance(steps, Missing) or isinstance(tied, Missing):
             return NO_TRACE
         return find_copies(trace, steps, tied, self.scenario.framework, self.iterations)
 
     def _find_custom_operators(self, trace: Trace) -> CustomOperators | Missing:
-        bars, steps, tied = self.host_bars, self.judged_steps, self.launches
+        bars, steps, tied = self.host_bars, self.steps_with_losses, self.launches
         if isinstance(bars, Missing) or isinstance(steps, Missing) or isinstance(tied, Missing):
             return NO_TRACE
         return find_custom_operators(trace, bars, steps, tied, self.iterations)
 
-    def _judge_steps(self, trace: Trace) -> pl.DataFrame | Missing:
+    def _find_losses(self, trace: Trace) -> pl.DataFrame | Missing:
         steps = self.trace_steps
         bars = self.host_bars if is_cut(trace) else NO_TRACE
         if isinstance(steps, Missing) or isinstance(bars, Missing):
@@ -428,19 +428,22 @@ class Analysis:
         return steps if isinstance(steps, Missing) else host_bars(trace, steps)
 
     def _find_host_operators(self, _trace: Trace) -> HostOperators | Missing:
-        bars, steps = self.host_bars, self.judged_steps
+        bars, steps = self.host_bars, self.steps_with_losses
         if isinstance(bars, Missing):
             return bars
         return steps if isinstance(steps, Missing) else find_host_operators(bars, steps, self.iterations)
 
     def _find_phases(self, trace: Trace) -> Phases | Missing:
-        bars, steps, tied = self.host_bars, self.judged_steps, self.launches
+        bars, steps, tied = self.host_bars, self.steps_with_losses, self.launches
         if isinstance(bars, Missing) or isinstance(steps, Missing) or isinstance(tied, Missing):
             return NO_TRACE
         if self.scenario.scenario == "inference":
             return _NO_TRAINING
         rules = load_rules(self.options.phase_rules)
-        return find_phases(trace, bars, steps, tied, self.iterations, rules)
+        found = find_phases(trace, bars, steps, tied, self.iterations, rules)
+        if isinstance(found, Missing):
+            return found
+        return replace(found, windows=replace(found.windows, doubts=self._doubts(trace)))
 
     def _tree(self, name: str, step: int | None, build: _TreeBuilder) -> StepTree | Missing:
         phases = self.phases
@@ -464,10 +467,11 @@ class Analysis:
         file = self._read.trace_file()
         return (
             *trace_notes(trace.quality, partial, file),
-            *step_mark_notes(trace, file),
-            *nameless_notes(trace, file),
-            *process_notes(trace, file),
+            *(replace(note, file=file) for note in self._doubts(trace)),
         )
+
+    def _doubts(self, trace: Trace) -> tuple[Note, ...]:
+        return self._once("doubts", lambda: doubts(trace))
 
     def _rule_notes(self) -> tuple[Note, ...]:
         file = self.options.phase_rules

@@ -43,35 +43,40 @@ def trace_notes(quality: Quality, partial: int, file: str) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def step_mark_notes(trace: Trace, file: str | None = None) -> tuple[Note, ...]:
+def doubts(trace: Trace) -> tuple[Note, ...]:
+    """What to know of a trace before its numbers are read, whatever file it is from."""
+    return (*_step_mark_notes(trace), *_nameless_notes(trace), *_process_notes(trace))
+
+
+def _step_mark_notes(trace: Trace) -> tuple[Note, ...]:
     """Marks of steps that contradict each other or say no number, and what became of them."""
     marks = doubtful_marks(trace)
     notes = []
     if marks.repeated:
-        notes.append(Note("steps_repeated", _steps_named(marks.repeated), file))
+        notes.append(Note("steps_repeated", _steps_named(marks.repeated)))
     if marks.shared:
         values = {"steps": _in_short(marks.shared), "new": _in_short(marks.renumbered)}
-        notes.append(Note("steps_renumbered", values, file))
+        notes.append(Note("steps_renumbered", values))
     if marks.overlapping:
-        notes.append(Note("steps_overlapping", _steps_named(marks.overlapping), file))
+        notes.append(Note("steps_overlapping", _steps_named(marks.overlapping)))
     if marks.unnumbered:
         values = {"count": count_text(marks.unnumbered), "example": marks.example}
-        notes.append(Note("steps_unnumbered", values, file))
+        notes.append(Note("steps_unnumbered", values))
     return tuple(notes)
 
 
-def nameless_notes(trace: Trace, file: str | None = None) -> tuple[Note, ...]:
+def _nameless_notes(trace: Trace) -> tuple[Note, ...]:
     """Bars of the host without a name: nobody can tell what they are."""
     hosts = trace.tracks.filter(pl.col("role").is_in(HOST_ROLES))["track"]
     count = trace.events.filter(pl.col("name").is_null(), pl.col("track").is_in(hosts.implode())).height
-    return (Note("trace_nameless", {"count": count_text(count)}, file),) if count else ()
+    return (Note("trace_nameless", {"count": count_text(count)}),) if count else ()
 
 
-def process_notes(trace: Trace, file: str | None = None) -> tuple[Note, ...]:
+def _process_notes(trace: Trace) -> tuple[Note, ...]:
     """Several programs in one trace: what is found by name or by time is found in all of them."""
     rows = trace.tracks.filter((pl.col("bars") > 0) & pl.col("role").is_in(HOST_ROLES))
     count = rows["pid"].n_unique()
-    return (Note("trace_processes", {"count": count_text(count)}, file),) if count > 1 else ()
+    return (Note("trace_processes", {"count": count_text(count)}),) if count > 1 else ()
 
 
 def _steps_named(steps: Sequence[int]) -> dict[str, Value]:

@@ -95,7 +95,7 @@ def copies_in_free_ns(traced: Traced, decomposed: pl.DataFrame) -> int | None:
         traced: The trace, its steps, launches and copies.
         decomposed: The frame of :func:`analysis.steps.step_frame`.
     """
-    if isinstance(traced.copies, Missing):
+    if isinstance(traced.copies, Missing) or traced.copies.cut_short:
         return None
     bars = _bars_of_rows(traced, decomposed)
     if bars is None or bars["free_ns"].is_empty():

@@ -20,7 +20,6 @@ from widgets.stories import exact_pairs
 if TYPE_CHECKING:
     from analysis.phases.results import Depth, Pair, Phases
     from analysis.report.messages import Messages
-    from widgets.level import Row
     from widgets.phase_levels import PhaseLevels
 
 _ASYNCHRONY: Final = (
@@ -70,23 +69,27 @@ def _rows(phases: Phases) -> pl.DataFrame:
         }
         for place, pair in enumerate(phases.pairs)
     ]
-    prefetch = phases.prefetch
+    prefetch, nearest = phases.prefetch, phases.prefetch.nearest
     overall = {
         "subject": _PREFETCH,
         "answer": _PREFETCH_ANSWERS[prefetch.present],
-        "ahead": None if prefetch.depth is None else str(prefetch.depth),
+        "ahead": None if nearest is None else _ahead(nearest.batches, at_least=nearest.at_least),
     }
     stages = [
-        {"subject": f"{_STAGE}{row['stage']}", "ahead": _ahead(row), "evidence": row["evidence"]}
+        {
+            "subject": f"{_STAGE}{row['stage']}",
+            "ahead": _ahead(row["batches"], at_least=row["at_least"]),
+            "evidence": row["evidence"],
+        }
         for row in depth_rows(prefetch.depths).iter_rows(named=True)
     ]
     return pl.DataFrame([*pairs, overall, *stages], schema=_SCHEMA)
 
 
-def _ahead(row: Row) -> str | None:
-    if row["batches"] is None:
+def _ahead(batches: int | None, *, at_least: bool) -> str | None:
+    if batches is None:
         return None
-    return f">= {row['batches']}" if row["at_least"] else str(row["batches"])
+    return f">= {batches}" if at_least else str(batches)
 
 
 def _pair(subject: str, phases: Phases) -> Pair:

@@ -22,6 +22,8 @@ _SHORTENED = ("largest", "step", "unclassified", "time")
 """What gets shorter words where the line is too long, in this order; the lists tell the rest."""
 _KEPT = ("step", "unclassified", "largest", "time")
 """What stays longest where even the shortest words are too long."""
+_MOST_RUNS = 3
+"""More stretches of numbers than this are no help on one line; the list of steps tells them."""
 _ARROWS = (Part("previous_step", "◂"), Part("next_step", "▸"))
 
 Words = dict[str, tuple[str, str]]
@@ -77,15 +79,35 @@ def _words(phases: Phases, step: int | None, messages: Messages) -> Words:
 def _step_words(phases: Phases, step: int | None, messages: Messages) -> tuple[str, str]:
     if phases.windows.whole_trace:
         return messages.text("steps.whole_trace"), messages.text("steps.whole_brief")
-    numbers = phases.windows.frame["step"]
-    values: dict[str, Value] = {"first": str(numbers[0]), "last": str(numbers[-1])}
     if step is None:
-        values["count"] = count_text(phases.windows.averaged.height)
-        return messages.text("steps.mean", values), messages.text("steps.mean_brief", values)
+        return _mean_words(phases.windows.averaged["step"].to_list(), messages)
     brief = messages.text("bar.step", {"step": step})
-    if len(numbers) == 1:
+    steps = _runs_text(phases.windows.frame["step"].to_list())
+    if steps in ("", str(step)):
         return brief, brief
-    return messages.text("steps.one", {"step": step, **values}), brief
+    return messages.text("steps.one", {"step": step, "steps": steps}), brief
+
+
+def _mean_words(averaged: list[int], messages: Messages) -> tuple[str, str]:
+    steps = _runs_text(averaged)
+    values: dict[str, Value] = {"count": count_text(len(averaged)), "steps": steps}
+    if len(averaged) == 1:
+        return messages.text("steps.mean_of_one", values), messages.text("bar.step", {"step": steps})
+    brief = messages.text("steps.mean_brief", values)
+    return (messages.text("steps.mean", values) if steps else brief), brief
+
+
+def _runs_text(steps: list[int]) -> str:
+    """The numbers in order, those that follow each other as first and last; empty where they are too torn."""
+    runs: list[list[int]] = []
+    for step in sorted(steps):
+        if runs and step == runs[-1][-1] + 1:
+            runs[-1].append(step)
+        else:
+            runs.append([step])
+    if len(runs) > _MOST_RUNS:
+        return ""
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
 
 
 def _largest(phases: Phases, step: int | None, messages: Messages) -> tuple[str, str] | None:

@@ -31,7 +31,7 @@ _WAITS_OF_STEP: Final = (
 _WAITS: Final = tuple(
     next((named for named in WAITS if named.key == column.key), column) for column in _WAITS_OF_STEP
 )
-"""The same for all steps: headers say which numbers are sums over them."""
+"""The same for the averaged steps: headers say which numbers are sums over them."""
 _WAITS_OF_TRACE: Final = tuple(column for column in _WAITS if column.key != "total_ns")
 """The same where no step is known, and so nothing is a mean."""
 _PRODUCER_CELLS = 200

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from analysis.host_bars import HostBars
@@ -72,6 +72,13 @@ class Windows:
     """Steps that may have lost bars to that; none where they cannot be told from the others."""
     doubts: tuple[Note, ...] = ()
     """What else to know before numbers of steps are read: marks that contradict each other, nameless bars."""
+
+    def places(self, moments_ns: Ints) -> Ints:
+        """Place in ``frame`` of the window that holds each moment, -1 where none does."""
+        start, end = (self.frame[name].to_numpy() for name in ("start_ns", "end_ns"))
+        place = np.searchsorted(start, moments_ns, side="right") - 1
+        held = (place >= 0) & (moments_ns < end[np.maximum(place, 0)])
+        return np.where(held, place, -1)
 
     @property
     def averaged(self) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from analysis.phases.model import PHASES
+from analysis.phases.step_calls import StepCalls
 from analysis.trace.intervals import union_by
 
 if TYPE_CHECKING:
@@ -67,17 +68,17 @@ def occurrences(
 
     Returns:
         Frame of the columns OCCURRENCES: ``row`` (of ``bars.frame``), ``event`` (of ``trace.events``),
-        ``offset_ns`` (start less that of the step), ``kernels`` (device bars launched by the bar or by
-        anything below it) and ``kernel_ns`` (time in which any of them runs), both null where no launch is
-        known in the whole trace.
+        ``step`` (that of the outermost call around the bar, which may outlast it), ``offset_ns`` (start less
+        that of the step), ``kernels`` (device bars launched by the bar or by anything below it) and
+        ``kernel_ns`` (time in which any of them runs), both null where no launch is known in the whole trace.
     """
     frame = classified.bars.frame
     found = frame.with_row_index("row").filter(pl.Series(tree.node == node)).sort("start_ns", "row")
     rows = found["row"].to_numpy().astype(np.int64)
+    steps = _steps_of(rows, classified.bars, windows)
     return (
-        found.with_columns(*_device_work(rows, classified.bars, launches, trace))
-        .join(_starts(windows), on="step", how="left", nulls_equal=True, maintain_order="left")
-        .with_columns(offset_ns=pl.col("start_ns") - pl.col("window_ns"))
+        found.with_columns(*_device_work(rows, classified.bars, launches, trace), step=steps["step"])
+        .with_columns(offset_ns=pl.col("start_ns") - steps["start_ns"])
         .select(*OCCURRENCES)
         .cast(OCCURRENCES)  # type: ignore[arg-type]
     )
@@ -193,8 +194,11 @@ def _name(classified: Classified, row: int) -> str | None:
     return name
 
 
-def _starts(windows: Windows) -> pl.DataFrame:
-    return windows.frame.select("step", window_ns="start_ns")
+def _steps_of(rows: Ints, bars: HostBars, windows: Windows) -> pl.DataFrame:
+    """The windows that these bars, all of a tree, count for."""
+    window = np.empty(bars.frame.height, np.int64)
+    window[bars.nesting.bars.rows] = StepCalls.of(bars, windows).window
+    return windows.frame[window[rows]]
 
 
 def _device_work(

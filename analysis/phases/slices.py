@@ -44,7 +44,7 @@ def slices(classified: Classified, windows: Windows) -> pl.DataFrame:
             "phase": np.where(known, classified.phase[row], -1) if frame.height else row,
             "waiting": known & inside_wait[row] if frame.height else known,
             "syncing": known & inside_sync[row] if frame.height else known,
-            "window": _window_at(time[lasts], windows),
+            "window": windows.places(time[lasts]),
         }
     ).cast(SLICES)  # type: ignore[arg-type]
 
@@ -68,11 +68,3 @@ def _borders(bars: SortedBars, windows: Windows) -> tuple[Ints, Ints]:
     track, time = track[order], time[order]
     fresh = np.append([True], (np.diff(track) != 0) | (np.diff(time) != 0))
     return track[fresh], time[fresh]
-
-
-def _window_at(moments: Ints, windows: Windows) -> Ints:
-    """Place of the window that holds each moment, -1 where none does."""
-    start, end = (windows.frame[name].to_numpy() for name in ("start_ns", "end_ns"))
-    place = np.searchsorted(start, moments, side="right") - 1
-    held = (place >= 0) & (moments < end[np.maximum(place, 0)])
-    return np.where(held, place, -1)

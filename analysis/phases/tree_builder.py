@@ -13,6 +13,7 @@ from analysis.phases.model import PHASES
 from analysis.phases.preorder import Preorder
 from analysis.phases.results import TREE, StepTree
 from analysis.phases.rules import with_index_marks
+from analysis.phases.step_calls import StepCalls
 from analysis.trace.call_tree import paths
 from analysis.trace.intervals import Intervals
 from analysis.units import mean
@@ -41,6 +42,10 @@ class TreeBuilder:
     """Whether names are merged over batch indices and siblings stand by their cost: P3, else P2."""
     rows: Ints
     """Rows of the bars, in the order in which they hold each other on their threads."""
+    time_ns: Ints
+    """How much of the duration of each counts (:class:`StepCalls`)."""
+    self_ns: Ints
+    """How much of the self time of each does."""
     parent: Ints
     """Place of the parent of each, -1 at the top."""
 
@@ -48,23 +53,29 @@ class TreeBuilder:
     def of(
         cls, classified: Classified, windows: Windows, chosen: pl.DataFrame, *, merging: bool
     ) -> TreeBuilder:
-        """The bars that start in some windows.
+        """The bars that count for some windows.
 
         Raises:
             ValueError: There are no windows.
         """
         if chosen.is_empty():
             raise ValueError("no such step")
-        bars = classified.bars.nesting.bars
-        window = _windows_of(classified, windows, chosen)[bars.rows]
-        taken = np.flatnonzero(window >= 0)
-        number = np.full(window.size, -1, np.int64)
+        calls = StepCalls.of(classified.bars, windows)
+        places = windows.frame["start_ns"].search_sorted(chosen["start_ns"]).to_numpy()
+        taken = np.flatnonzero(np.isin(calls.window, places))
+        number = np.full(calls.window.size, -1, np.int64)
         number[taken] = np.arange(taken.size)
-        up = bars.up[taken]
-        # What started in another step is no parent here.
-        inside = (up >= 0) & (window[up] == window[taken]) if taken.size else up >= 0
-        parent = np.where(inside, number[up], -1) if taken.size else up
-        return cls(classified, windows, chosen, merging, bars.rows[taken], parent)
+        up = calls.up[taken]
+        return cls(
+            classified,
+            windows,
+            chosen,
+            merging,
+            rows=classified.bars.nesting.bars.rows[taken],
+            time_ns=calls.time_ns[taken],
+            self_ns=calls.self_ns[taken],
+            parent=np.where(up >= 0, number[up], -1) if taken.size else up,
+        )
 
     def tree(self, step: int | None, verdicts: Mapping[str, str]) -> StepTree:
         """The tree, said to be of ``step``; ``verdicts`` maps phases to the verdicts of their pairs."""
@@ -108,11 +119,8 @@ class TreeBuilder:
 
     def _merged(self, path: Ints) -> pl.DataFrame:
         """What the bars of each node add up to: one row per node, every parent before its children."""
-        start, duration, own = (
-            self.classified.bars.frame[name].gather(self.rows)
-            for name in ("start_ns", "duration_ns", "self_ns")
-        )
-        bars = pl.DataFrame({"path": path, "start": start, "duration": duration, "own": own})
+        start = self.classified.bars.frame["start_ns"].gather(self.rows)
+        bars = pl.DataFrame({"path": path, "start": start, "time": self.time_ns, "own": self.self_ns})
         return (
             bars.lazy()
             .with_row_index("first")
@@ -120,9 +128,9 @@ class TreeBuilder:
             .agg(
                 pl.col("first").min().cast(pl.Int64),
                 calls=pl.len().cast(pl.Int64),
-                total_ns=pl.col("duration").sum(),
+                total_ns=pl.col("time").sum(),
                 self_ns=pl.col("own").sum(),
-                max_ns=pl.col("duration").max(),
+                max_ns=pl.col("time").max(),
                 first_start_ns=pl.col("start").min(),
             )
             .sort("first")
@@ -140,19 +148,19 @@ class TreeBuilder:
         places = np.flatnonzero(marked[bars.rows])
         reach = np.maximum.accumulate(bars.below(places))
         outer = bars.rows[places[np.append([True], reach[:-1] <= places[1:])[: places.size]]]
-        at = np.full(self.classified.phase.size, -1, np.int64)
-        at[self.rows] = path
+        place = np.full(self.classified.phase.size, -1, np.int64)
+        place[self.rows] = np.arange(self.rows.size)
         blocked = {}
         inner = np.setdiff1d(np.flatnonzero(marked), outer)
-        for kind, rows, time in (
-            ("wait", outer[self.classified.wait[outer]], "duration_ns"),
-            ("sync", outer[self.classified.sync[outer]], "duration_ns"),
-            ("inner", inner, "self_ns"),
+        for kind, rows, times in (
+            ("wait", outer[self.classified.wait[outer]], self.time_ns),
+            ("sync", outer[self.classified.sync[outer]], self.time_ns),
+            ("inner", inner, self.self_ns),
         ):
-            counted = rows[at[rows] >= 0]
+            counted = place[rows]
+            counted = counted[counted >= 0]
             blocked[kind] = np.zeros(count, np.int64)
-            times = self.classified.bars.frame[time].gather(counted).to_numpy()
-            np.add.at(blocked[kind], at[counted], times)
+            np.add.at(blocked[kind], path[counted], times[counted])
         if self.classified.in_calls_ns is not None:
             np.add.at(blocked["sync"], path, self.classified.in_calls_ns[self.rows])
         return blocked
@@ -243,15 +251,12 @@ class TreeBuilder:
 
     def _root(self) -> dict[str, Any]:
         steps, whole = self.chosen.height, self._whole_ns
-        bars = self.classified.bars
-        low, high = np.searchsorted(
-            bars.nesting.bars.track, (self.windows.main_track, self.windows.main_track + 1)
-        )
-        top = bars.nesting.bars.up[low:high] < 0
-        starts = bars.nesting.bars.start[low:high][top]
-        inside = Intervals.of(starts, starts + bars.nesting.bars.duration[low:high][top])
-        covered = int(inside.coverage(self.chosen["start_ns"], self.chosen["end_ns"]).sum())
-        thread = bars.frame.select("thread", "role")[bars.nesting.bars.rows[low : min(low + 1, high)]]
+        frame = self.classified.bars.frame.select("track", "thread", "role", "start_ns")
+        on_main = pl.col("track") == self.windows.main_track
+        tops = np.flatnonzero(self.parent < 0)
+        own = frame[self.rows[tops]].with_columns(time_ns=self.time_ns[tops]).filter(on_main)
+        inside = Intervals.of(own["start_ns"], own["start_ns"] + own["time_ns"])
+        thread = frame.filter(on_main).head(1)
         return {
             "name": self._title(),
             "thread": str(thread["thread"][0]) if thread.height else None,
@@ -259,7 +264,7 @@ class TreeBuilder:
             "calls": steps,
             "calls_per_step": 1.0,
             "total_ns": mean(whole, steps),
-            "self_ns": mean(whole - covered, steps),
+            "self_ns": mean(whole - inside.total, steps),
             "avg_ns": mean(whole, steps),
             "max_ns": int((self.chosen["end_ns"] - self.chosen["start_ns"]).to_numpy().max()),
             "share": 1.0,
@@ -302,19 +307,6 @@ class TreeBuilder:
         rank = np.empty(frame.height, np.int64)
         rank[keys["at"].to_numpy()] = np.arange(frame.height)
         return rank
-
-
-def _windows_of(classified: Classified, windows: Windows, chosen: pl.DataFrame) -> Ints:
-    """Which of the chosen windows each bar starts in, -1 where in none."""
-    frame = classified.bars.frame
-    if windows.whole_trace:
-        begin, end = chosen.select("start_ns", "end_ns").row(0)
-        start = frame["start_ns"].to_numpy()
-        return np.where((start >= begin) & (start < end), 0, -1)
-    step = frame["step"]
-    places = chosen.select("step", place=pl.int_range(pl.len()))
-    found = step.to_frame().join(places, on="step", how="left", maintain_order="left")["place"]
-    return found.fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _marked(names: pl.Series) -> pl.Series:

@@ -27,12 +27,14 @@ def step_tree(
 ) -> StepTree:
     """What one step did in its order (spec P2): the main thread, then every other thread below a node.
 
-    Bars are merged where their names and phases agree, and those of all bars above them; a bar belongs to
-    the step in which it starts, so that one whose parent started before the step is at the top of its
-    thread. The first bar of a node stands for it where they differ (rule, origin).
+    Bars are merged where their names and phases agree, and those of all bars above them. A call belongs to
+    the step in which it starts, with everything in it (:class:`analysis.phases.step_calls.StepCalls`). The
+    first bar of a node stands for it where they differ (rule, origin).
 
-    The root takes the step: its self time is that in which the main thread is inside no bar. A thread node
-    has the sum of what is below it; it is never called: ``calls`` and what follows from them are null.
+    total = self + totals of the children, of every node, unless bars of a thread overlap in part. The root
+    takes the step: its self time is that in which the main thread is inside no bar of the step, and of its
+    children those of the main thread add up with it. A thread node has the sum of what is below it; it is
+    never called: ``calls`` and what follows from them are null.
 
     Args:
         classified: Bars and their phases.
@@ -53,7 +55,8 @@ def merged_tree(
     """All threads and phases side by side, the costliest first (spec P3).
 
     As :func:`step_tree`, but names that differ in their batch index only are one, and several steps are:
-    each node has the mean over the steps, whether or not it occurs in all of them.
+    each node has the mean over the steps, whether or not it occurs in all of them. Means are rounded one by
+    one, so that their sums may be a nanosecond off for each.
 
     Args:
         classified: Bars and their phases.

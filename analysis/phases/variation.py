@@ -39,12 +39,12 @@ def step_variation(
 ) -> Variation | None:
     """How the averaged steps differ, and what the slowest spends more on than the others do (spec P6).
 
-    spread = (longest - shortest) / mean, of the durations of the steps on the host. A step stands out that
-    is further from the median than the limit of phases.toml; of an even number of steps the median is the
-    mean of the two in the middle. Of two steps the longer one stands out where their spread is above the
-    limit. What grew is the time in the slowest step less the mean over the other averaged steps that are not
-    unusually short: by phase (attributed time), by name (exclusive time of the main thread) and for the time
-    without any bar.
+    spread = (longest - shortest) / mean, of the durations of the steps on the host. The longest stands out
+    where it is above both the median and the mean of the steps it is compared with by more than the limit of
+    phases.toml; of an even number of steps the median is the mean of the two in the middle. Of two steps the
+    longer one stands out where their spread is above the limit. What grew is the time in the slowest step
+    less the mean over the other averaged steps that are not unusually short: by phase (attributed time), by
+    name (exclusive time of the main thread) and for the time without any bar.
 
     Args:
         classified: The bars.
@@ -70,14 +70,17 @@ def step_variation(
     short = _short(steps, median_ns, limit)
     others = steps[1:].filter(~pl.col("step").is_in(short["step"].implode()))
     slowest = _Slowest(longest["window"], longest["step"], tuple(others["window"]))
+    others_ns = mean(int(others["ns"].sum()), others.height)
+    # Unusually short steps pull the median down, but nobody compares with them.
+    usual_ns = max(median_ns, others_ns)
     compared = steps.filter(pl.col("window").is_in([slowest.place, *slowest.others]))
     return Variation(
         spread=spread,
-        flagged=spread > limit if steps.height == _PAIR else longest["ns"] > (1 + limit) * median_ns,
+        flagged=spread > limit if steps.height == _PAIR else longest["ns"] > (1 + limit) * usual_ns,
         median_ns=median_ns,
         slowest=slowest.step,
         slowest_ns=longest["ns"],
-        others_ns=mean(int(others["ns"].sum()), others.height),
+        others_ns=others_ns,
         short=tuple(short.select("step", "ns").iter_rows()),
         phases=_phases(times, compared, slowest),
         names=_names(classified, windows, slices.join(compared.select("window"), on="window"), slowest),

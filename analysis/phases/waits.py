@@ -9,12 +9,12 @@ import polars as pl
 
 from analysis.datafile import load_toml
 from analysis.phases.ancestry import nearest
+from analysis.phases.batch_index import windows_at
 from analysis.phases.device_calls import device_calls, holders
 from analysis.phases.model import PHASES
 from analysis.phases.results import WAITS, WAITS_BY_STEP, Waits
 from analysis.phases.rules import with_index_marks
 from analysis.trace.intervals import Intervals
-from analysis.trace.step_windows import step_at
 from analysis.units import mean
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _outermost(marked: Flags, classified: Classified, windows: Windows) -> pl.Da
     name = frame["name"]
     bars = pl.DataFrame(
         [
-            _window_at(frame["start_ns"].gather(rows), windows),
+            windows_at(frame["start_ns"].gather(rows), windows),
             _index_marked(name.gather(rows)),
             pl.Series("phase", PHASES, pl.String).gather(_known(classified.phase[rows].astype(np.int64))),
             _index_marked(name.gather(_known(classified.producer[rows]))).alias("producer"),
@@ -145,7 +145,7 @@ def _calls(classified: Classified, windows: Windows, trace: Trace) -> pl.DataFra
     inside_sync = np.append(nearest(classified.sync, classified.bars.nesting.parent), -1)[row] >= 0
     codes = np.append(classified.phase, -1)[row].astype(np.int64)
     bars = calls.select(
-        _window_at(calls["start_ns"], windows),
+        windows_at(calls["start_ns"], windows),
         pl.col("name").cast(pl.String),
         pl.Series("phase", PHASES, pl.String).gather(_known(codes)),
         pl.col("duration_ns").alias("ns"),
@@ -172,14 +172,6 @@ def _numbered(windows: Windows) -> pl.DataFrame:
         "excluded",
         (pl.col("end_ns") - pl.col("start_ns")).alias("step_ns"),
     )
-
-
-def _window_at(moments: pl.Series, windows: Windows) -> pl.Series:
-    """Place of the window that holds each moment, null where none does."""
-    numbered = windows.frame.select(
-        pl.int_range(pl.len(), dtype=pl.Int64).alias("step"), "start_ns", "end_ns"
-    )
-    return step_at(moments, numbered).alias("window")
 
 
 def _known(places: Ints) -> pl.Series:

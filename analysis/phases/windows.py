@@ -9,13 +9,11 @@ import polars as pl
 from analysis.cut_trace import is_cut
 from analysis.phases.model import WINDOWS, Windows
 from analysis.trace.model import PYTHON_MAIN
-from analysis.trace.step_windows import averaged_steps, main_track
-from analysis.trace_notes import nameless_notes, process_notes, step_mark_notes
+from analysis.trace.step_windows import averaged_steps
 
 if TYPE_CHECKING:
     from analysis.host_bars import HostBars
     from analysis.iterations import Iterations
-    from analysis.notes import Note
     from analysis.trace.model import Trace
 
 
@@ -37,17 +35,15 @@ def find_windows(trace: Trace, bars: HostBars, steps: pl.DataFrame, iterations: 
     """
     if steps.is_empty():
         return _whole_trace(trace, bars)
-    main = main_track(steps)
     averaged = averaged_steps(iterations, steps)["step"]
-    own = steps.filter(pl.col("track") == main).sort("start_ns", "step")
-    frame = own.select(
+    frame = steps.select(
         "step",
         "start_ns",
-        pl.min_horizontal("end_ns", pl.col("start_ns").shift(-1)).alias("end_ns"),
+        "end_ns",
         (~pl.col("step").is_in(averaged.implode())).alias("excluded"),
     ).cast(WINDOWS)  # type: ignore[arg-type]
-    lossy = tuple(own.filter("lossy")["step"])
-    return Windows(frame, main, whole_trace=False, cut=is_cut(trace), lossy=lossy, doubts=_doubts(trace))
+    main, lossy = int(steps["track"][0]), tuple(steps.filter("lossy")["step"])
+    return Windows(frame, main, whole_trace=False, cut=is_cut(trace), lossy=lossy)
 
 
 def _whole_trace(trace: Trace, bars: HostBars) -> Windows | None:
@@ -62,8 +58,4 @@ def _whole_trace(trace: Trace, bars: HostBars) -> Windows | None:
         pl.lit(value=False).alias("excluded"),
     )
     frame = frame.head(1).cast(WINDOWS)  # type: ignore[arg-type]
-    return Windows(frame, int(main[0]), whole_trace=True, cut=is_cut(trace), doubts=_doubts(trace))
-
-
-def _doubts(trace: Trace) -> tuple[Note, ...]:
-    return (*step_mark_notes(trace), *nameless_notes(trace), *process_notes(trace))
+    return Windows(frame, int(main[0]), whole_trace=True, cut=is_cut(trace))

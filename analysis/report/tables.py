@@ -216,8 +216,8 @@ ATEN_TREE = columns(
 
 WAITS = (
     *columns("name", "phase", "per_step_ns", "share"),
-    replace(COLUMNS["count"], title="column.count_all_steps"),
-    replace(COLUMNS["total_ns"], title="column.total_all_steps_ns"),
+    replace(COLUMNS["count"], title="column.count_averaged_steps"),
+    replace(COLUMNS["total_ns"], title="column.total_averaged_steps_ns"),
     *columns("max_ns", "producer", "flagged"),
 )
 
@@ -250,7 +250,13 @@ PAIRS = columns(
 
 DEPTHS = columns("stage", "batches", "at_least", "evidence", "behind", "names")
 
-PREFETCH_EVENTS = columns("name", "why", "count", "total_ns", "thread")
+PREFETCH_EVENTS = (
+    *columns("name", "why"),
+    replace(COLUMNS["count"], title="column.count_whole_trace"),
+    replace(COLUMNS["total_ns"], title="column.total_whole_trace_ns"),
+    COLUMNS["thread"],
+)
+"""Steps that averages leave out count too: what they fetch is for later steps."""
 
 OCCURRENCES = columns(
     "step",

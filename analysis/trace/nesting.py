@@ -143,7 +143,7 @@ def nest(bars: pl.DataFrame) -> Nesting:
         bars: Any rows of ``Trace.events``: track, start_ns and duration_ns (no nulls, none negative).
     """
     order = SortedBars.of(bars)
-    self_ns, overlapping = _own_time(order)
+    self_ns, overlapping = own_time(order)
     parent = np.where(order.up >= 0, order.rows[order.up], -1) if order.rows.size else order.up
     return Nesting(
         parent=_scattered(parent, order.rows),
@@ -233,8 +233,8 @@ def _depths(up: Ints) -> Ints:
     return depth
 
 
-def _own_time(bars: SortedBars) -> tuple[Ints, Ints]:
-    """Self time of each bar, and the places of those that start before their last sibling has ended.
+def own_time(bars: SortedBars) -> tuple[Ints, Ints]:
+    """Self time of each place, and the places of bars that start before their last sibling has ended.
 
     Siblings end in the order in which they start (else one would hold the other), so the last sibling before
     a bar tells up to where the siblings have covered the parent.

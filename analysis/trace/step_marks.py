@@ -14,8 +14,8 @@ from analysis.trace.nesting import nest
 if TYPE_CHECKING:
     from analysis.trace.model import Trace
 
-FOLLOWING: Final = pl.col("start_ns").shift(-1).over("track", order_by=["start_ns", "step"])
-"""When the next step of the same thread begins."""
+FOLLOWING: Final = pl.col("start_ns").shift(-1)
+"""When the next step begins, of steps by start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class DoubtfulMarks:
     """Steps whose marks contradict each other or say no number, in order."""
 
     repeated: tuple[int, ...] = ()
-    """Numbers with marks that are left aside: on another thread, at the same time as a longer one of the
-    number, inside a step, or around several."""
+    """Numbers with marks that are left aside: on a thread that does not run the steps, at the same time as a
+    longer one of the number, inside a step, or around several."""
     shared: tuple[int, ...] = ()
     """Numbers that mark one stretch after another; each is a step."""
     renumbered: tuple[int, ...] = ()
     """What the later steps of a shared number are called, as numbers tell steps apart."""
     overlapping: tuple[int, ...] = ()
-    """Not over when the next step of the thread begins; cut there."""
+    """Not over when the next step begins; cut there."""
     unnumbered: int = 0
     """How many bars are called like a step but say no number that steps have, or take no time."""
     example: str = ""
@@ -40,10 +40,10 @@ class DoubtfulMarks:
 def chosen_marks(trace: Trace) -> pl.DataFrame:
     """One mark a step, by start: step, number (as marked), event, track, start_ns, end_ns.
 
-    A number marked on several threads is that of the main thread, else of the thread that has most marks;
-    of marks of it at one time the longest counts. A mark inside another is a part of that step, unless that
-    one holds several, which then are the steps. One number for several stretches makes several steps: the
-    first keeps it, the others take numbers above all marked ones.
+    One thread runs the steps: the main thread, else the one that has most marks. Of marks of one number at
+    one time the longest counts. A mark inside another is a part of that step, unless that one holds several,
+    which then are the steps. One number for several stretches makes several steps: the first keeps it, the
+    others take numbers above all marked ones.
     """
     return _chosen(_marks(trace).drop_nulls("number"))
 
@@ -140,14 +140,13 @@ def _chosen(marks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _on_one_thread(marks: pl.DataFrame) -> pl.DataFrame:
-    """The marks of the thread that tells of each number."""
+    """The marks of the thread that runs the steps."""
     threads = (
         marks.group_by("track")
         .agg(pl.col("main").first(), pl.len(), pl.col("duration_ns").sum().alias("total_ns"))
         .sort("main", "len", "total_ns", "track", descending=[True, True, True, False])
-        .select("track", pl.int_range(pl.len()).alias("rank"))
     )
-    return marks.join(threads, on="track").filter(pl.col("rank") == pl.col("rank").min().over("number"))
+    return marks.join(threads.head(1).select("track"), on="track", how="semi", maintain_order="left")
 
 
 def _without_nested(marks: pl.DataFrame) -> pl.DataFrame:

@@ -33,11 +33,6 @@ def step_at(moments_ns: pl.Series, steps: pl.DataFrame) -> pl.Series:
     return pl.DataFrame({"step": found, "held": held}).select(pl.when("held").then("step"))["step"]
 
 
-def main_track(steps: pl.DataFrame) -> int:
-    """The thread that holds the steps (facts/phases.md 1); of several the one that holds most of them."""
-    return int(steps["track"].mode().sort()[0])
-
-
 def averaged_steps(iterations: Iterations, steps: pl.DataFrame) -> pl.DataFrame:
     """The steps that averages are made of: not the compile step, nor those that a cut file lost bars of.
 

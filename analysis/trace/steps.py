@@ -26,6 +26,8 @@ STEPS: Final = {
 def trace_steps(trace: Trace) -> pl.DataFrame:
     """The steps that the framework marked on the host, one row each: the columns of STEPS, by start.
 
+    All lie on one thread, which is the main thread of phases and trees (facts/phases.md 1).
+
     Which marks count, and what a number is called that is marked again, says
     :func:`analysis.trace.step_marks.chosen_marks`. Of two steps that overlap on one thread the earlier one
     ends where the later one starts. None is ``lossy``: which ones a cut file lost bars of,

@@ -456,6 +456,7 @@ def copy_tables(stream: str = "Stream 2") -> Copies:
         ),
         cut_by="profiler_step",
         outside=1,
+        cut_short=False,
     )
 
 
@@ -704,7 +705,14 @@ def kineto_source() -> Source:
         host_operators=replace(
             framework_operators("aten::mm"), steps=None, outside=0, partial=0, verdicts=()
         ),
-        copies=Copies(frame(COPY_SCHEMA), frame(COPY_ITERATION_SCHEMA), frame(COPY_BAR_SCHEMA), "none", 0),
+        copies=Copies(
+            frame(COPY_SCHEMA),
+            frame(COPY_ITERATION_SCHEMA),
+            frame(COPY_BAR_SCHEMA),
+            "none",
+            outside=0,
+            cut_short=False,
+        ),
         trace_summary=replace(
             summary,
             flows=summary.flows.clear(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analysis.copies import Copies, find_copies
+from analysis.copies import Copies, copy_notes, find_copies
 from analysis.notes import Missing
 from analysis.trace.steps import trace_steps
 from tests.analysis.copy_events import (
@@ -27,7 +27,7 @@ from tests.analysis.copy_events import (
     step,
     times,
 )
-from tests.analysis.trace.builder import GROUP, PLANE, STREAM, bar, timeline, trace_of
+from tests.analysis.trace.builder import GROUP, PLANE, STREAM, bar, cut_short, timeline, trace_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,6 +205,18 @@ def test_overlap_is_unknown_where_nothing_tells_when_the_device_computes():
     row = direction(copies, TO_DEVICE)
     assert (row["overlapped_ns"], row["overlapped_share"]) == (None, None)
     assert copies.by_iteration["overlapped_ns"].to_list() == [None]
+
+
+def test_what_is_left_of_a_cut_file_tells_no_time_per_iteration():
+    trace = cut_short(timeline(step(1, 0, 100), copy(10, 20), kernel(15, 5), step(2, 100, 100)))
+    copies = find_copies(trace, trace_steps(trace), launched(trace), "pytorch", counted())
+    assert isinstance(copies, Copies)
+    row = direction(copies, TO_DEVICE)
+    assert (row["count"], row["total_ns"]) == (1, 20 * US)
+    unknown = ("count_per_iteration", "per_iteration_ns", "overlapped_ns", "overlapped_share")
+    assert [row[name] for name in unknown] == [None] * 4
+    assert (copies.cut_short, copies.by_iteration.height) == (True, 0)
+    assert list(copy_notes(copies)) == []
 
 
 # -------------------------------------------------------------- brute force

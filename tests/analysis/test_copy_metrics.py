@@ -87,6 +87,13 @@ def test_nothing_is_said_about_the_trace_where_another_file_tells_both():
     assert "copies_undirected" not in [note.kind for note in run.notes]
 
 
+@pytest.mark.parametrize("copies", [found(copy(0, 5)), found(step(1, 10, 90), copy(0, 5))])
+def test_note_on_copies_of_no_iteration_is_true_with_and_without_iterations(copies: Copies):
+    (note,) = (note for note in metrics(copies, TORCH_RUN).notes if note.kind == "h2d_outside")
+    said = Messages("en").text(f"note.{note.kind}", note.values)
+    assert said.startswith("copies to the device in the trace: 1; no iteration of the averages is known to")
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_sources_and_notes_of_copies_have_words(language: str):
     messages = Messages(language)
@@ -104,6 +111,7 @@ def test_sources_and_notes_of_copies_have_words(language: str):
             "the trace does not tell the direction of all its copies",
         ),
         (found(step(1, 10, 90), copy(0, 5)), "the copies in the trace lie in no iteration of the averages"),
+        (found(copy(20, 5)), "nothing in the trace cuts iterations"),
         (found(step(1, 10, 90), copy(20, 5, D2H)), "the trace has none"),
     ],
 )

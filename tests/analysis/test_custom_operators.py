@@ -10,7 +10,7 @@ from analysis.iterations import Iterations
 from analysis.notes import Missing
 from analysis.trace.flows import launches
 from analysis.trace.steps import trace_steps
-from tests.analysis.trace.builder import MAIN, STREAM, arrow, bar, timeline
+from tests.analysis.trace.builder import MAIN, STREAM, arrow, bar, cut_short, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +30,8 @@ def launch(host: float, device: float) -> list[dict[str, Any]]:
     return arrow("async_npu", int(device * 1000), (MAIN, host), (STREAM, device))
 
 
-def found(*events: Mapping[str, Any], excluded_step: int | None = None) -> CustomOperators:
-    trace = timeline(*events)
+def found(*events: Mapping[str, Any], excluded_step: int | None = None, cut: bool = False) -> CustomOperators:
+    trace = cut_short(timeline(*events)) if cut else timeline(*events)
     first = None if excluded_step is None else US
     iterations = Iterations(1, "profiler_step", False, first, None, excluded_step, None)
     result = find_custom_operators(
@@ -135,6 +135,13 @@ def test_compile_step_is_left_out():
         excluded_step=1,
     )
     assert operators.kernels.select("count", "total_ns", "count_per_step").rows() == [(1, 7 * US, 1.0)]
+
+
+def test_what_is_left_of_a_cut_file_tells_no_time_per_step():
+    events = [op("ProfilerStep#1", 0, 100), op("my_ops::lookup", 10, 20), kernel("Lookup", 40, 7)]
+    operators = found(*events, *launch(10, 40), cut=True)
+    columns = ("count", "total_ns", "count_per_step", "per_step_ns")
+    assert operators.kernels.select(columns).rows() == [(1, 7 * US, None, None)]
 
 
 def test_kernels_come_by_total_time():

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
 
+from analysis.copies import Copies
 from analysis.cut_trace import with_lossy
 from analysis.host_bars import host_bars
 from analysis.notes import Missing
 from analysis.phases.windows import find_windows
 from analysis.profile.discover import discover
+from analysis.report.markdown import markdown_report
+from analysis.report.messages import Messages
 from analysis.result import Analysis
-from analysis.trace.model import Fault
 from analysis.trace.steps import trace_steps
 from tests.analysis.phases.hand_made import WORKER, averages, op, step
 from tests.analysis.phases.simulated import simulate
-from tests.analysis.trace.builder import timeline
+from tests.analysis.trace.builder import cut_short, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,10 +32,7 @@ STEPS = (step(1, 0, 100), step(2, 100, 100), step(3, 200, 100))
 
 def windows_of(*events: dict[str, Any], excluded: int | None = None, cut: bool = True) -> Windows:
     """The windows of a trace of these events, whose file was cut short behind them."""
-    trace = timeline(*events)
-    if cut:
-        fault = Fault("cut", 1, "trace_view.json", None, lost=True)
-        trace = replace(trace, quality=replace(trace.quality, faults=(*trace.quality.faults, fault)))
+    trace = cut_short(timeline(*events)) if cut else timeline(*events)
     steps = trace_steps(trace)
     bars = host_bars(trace, steps)
     judged = with_lossy(steps, bars, excluded) if cut else steps
@@ -107,6 +105,22 @@ def test_means_of_a_cut_file_are_of_whole_steps(tmp_path: Path, share: float) ->
     assert host_step.value_ns == phases.times.mean_remainder["step_ns"]
     assert operators.steps == phases.windows.averaged.height
     assert _times(phases.times.by_step, averaged(phases.windows)) == _times(whole, averaged(phases.windows))
+
+
+def test_per_step_times_of_the_device_are_unknown_in_a_cut_file(tmp_path: Path) -> None:
+    simulate("--flavour torchrec --steps 8 --seed 3", tmp_path)
+    (file,) = tmp_path.rglob("trace_view.json")
+    text = file.read_bytes()
+    file.write_bytes(text[: int(0.9 * len(text))])
+    analysis = Analysis(profile := discover(tmp_path), profile.captures[0])
+    copies = analysis.copies
+    assert isinstance(copies, Copies)
+    assert (copies.cut_short, copies.by_direction["per_iteration_ns"].null_count()) == (
+        True,
+        copies.by_direction.height,
+    )
+    report = markdown_report(analysis, Messages("en"))
+    assert "may have lost copies of any iteration, so there is no time per iteration" in report
 
 
 @pytest.mark.parametrize(("end", "cut"), [(b"", False), (b"[{", True)])

@@ -277,3 +277,18 @@ def test_unknown_operator_time_is_not_called_an_unknown_iteration() -> None:
     timed = replace(empty_source(), metrics=single_metrics(headline=("step", step)))
     assert "dispatch_without_operators" in by_kind(timed)
     assert "dispatch_unknown" not in by_kind(timed)
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "Remarks"), ("zh", "说明")])
+def test_damage_refers_to_the_remarks_by_the_title_they_have_everywhere(language: str, title: str) -> None:
+    messages = Messages(language, ("analysis.report.messages", "recui.messages"))
+    assert messages.text("report.section.notes") == messages.text("files.notes") == title
+    said = messages.text("finding.damaged_input")
+    assert said.endswith({"en": f"see the {title.lower()}", "zh": f"详见“{title}”"}[language])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_advice_to_look_at_the_host_refers_to_its_chapter_by_its_title(language: str) -> None:
+    messages = Messages(language)
+    title = messages.text("report.chapter.host")
+    assert title.lower() in messages.text("report.core.host_pace").lower()

@@ -11,10 +11,12 @@ from markdown_it import MarkdownIt
 
 from analysis.copies import Copies
 from analysis.finding import MARKS
+from analysis.iterations import Iterations
 from analysis.metrics import NamedTime
 from analysis.notes import Missing, Note
 from analysis.operator_problems import problem_rules
 from analysis.profile.kinds import kinds
+from analysis.report.chapters.core import core_rows
 from analysis.report.escape import visible
 from analysis.report.markdown import chapters_of, markdown_report
 from analysis.report.messages import LANGUAGES, Messages
@@ -175,6 +177,38 @@ def test_core_table_always_has_the_rows_of_m8():
             assert f"| {row} |" in core
         assert "in the averages |" in core
         assert "| Excluded first iteration |" in core
+
+
+@pytest.mark.parametrize("source", ["whole_run", "single"])
+@pytest.mark.parametrize(("language", "unknown"), [("en", "unknown"), ("zh", "未知")])
+def test_a_run_that_counts_as_one_step_is_no_count_of_steps(source: str, language: str, unknown: str):
+    full, messages = full_source(), Messages(language)
+    iterations = Iterations(1, source, False, None, None, None, None)
+    rows = core_rows(replace(full, metrics=replace(full.metrics, iterations=iterations)), messages)
+    label = messages.text("report.row.iterations_steps")
+    assert next(row for row in rows if row[0] == label) == [label, unknown, messages.text(f"source.{source}")]
+
+
+@pytest.mark.parametrize(
+    ("language", "unread", "unmarked"),
+    [
+        ("en", "no trace tells the host side", "the trace marks no averaged step on the host"),
+        ("zh", "没有 trace 给出 Host 侧单步", "trace 在 Host 侧没有标记任何参与平均的 step"),
+    ],
+)
+def test_throughput_of_the_device_side_says_whether_a_trace_lacks_or_its_marks(
+    language: str, unread: str, unmarked: str
+):
+    full = full_source()
+    assert full.metrics.host_step is None
+    without = replace(full, trace_summary=Missing(("trace_view",), "trace"))
+    for source, said in ((full, unmarked), (without, unread)):
+        (row,) = (
+            row
+            for row in core_rows(source, Messages(language))
+            if row[0] == Messages(language).text("report.row.throughput")
+        )
+        assert row[2].endswith(said)
 
 
 def test_excluded_first_iteration_is_not_in_the_averages():

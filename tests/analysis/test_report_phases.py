@@ -216,15 +216,54 @@ def test_a_pair_with_next_to_no_work_keeps_its_verdict_and_gets_no_advice():
     assert "run one after the other" in text(asynchrony.chapter, full_source())
 
 
-def test_heads_of_waits_say_which_numbers_are_of_a_step_and_which_of_all():
+def test_heads_of_waits_say_which_numbers_are_of_a_step_and_which_of_the_averaged_ones():
     heads = [
         cells(line) for line in text(asynchrony.chapter, full_source()).splitlines() if "Time/step" in line
     ]
     assert len(heads) == 2
     for head in heads:
-        assert any(cell.startswith("Count, all steps") for cell in head)
-        assert any(cell.startswith("Total, all steps") for cell in head)
+        assert any(cell.startswith("Count, averaged steps") for cell in head)
+        assert any(cell.startswith("Total, averaged steps") for cell in head)
         assert not any(cell.startswith(("Count ", "Total ")) or cell in ("Count", "Total") for cell in head)
+
+
+@pytest.mark.parametrize(
+    ("language", "heads"),
+    [
+        ("en", ["Count, whole trace", "Total, whole trace (us)"]),
+        ("zh", ["次数（整个 trace）", "总耗时（整个 trace）（us）"]),
+    ],
+)
+def test_heads_of_prefetch_events_say_that_their_numbers_are_of_the_whole_trace(
+    language: str, heads: list[str]
+):
+    chapter = text(asynchrony.chapter, full_source(), language)
+    events = chapter.split(Messages(language).text("report.section.waits"))[0].split("\n\n")[-2]
+    assert cells(events.splitlines()[0])[2:4] == heads
+
+
+@pytest.mark.parametrize(
+    ("language", "left_out", "counted"),
+    [
+        (
+            "en",
+            "Averages and sums over steps leave out the steps that may have lost events: 11.",
+            "Pairs of phases and prefetching are told from the whole file, these steps included.",
+        ),
+        (
+            "zh",
+            "各 step 的平均值与总和不计入可能丢失事件的 step：11。",
+            "可并行的阶段与预取根据整个文件统计，包含这些 step。",
+        ),
+    ],
+)
+def test_a_cut_trace_says_what_leaves_steps_out_and_what_counts_them(
+    language: str, left_out: str, counted: str
+):
+    lossy = replace(made.windows(), cut=True, lossy=(11,))
+    said = trees.cut_text(lossy, Messages(language))
+    assert left_out in said
+    assert counted in said
 
 
 def test_update_outside_of_backward_keeps_its_verdict():
@@ -338,13 +377,31 @@ def test_depths_stand_with_their_evidence():
         (False, False, "No prefetching"),
         (True, False, "on in name only"),
         (True, None, "whether anything works ahead of training, the trace does not tell"),
-        (True, True, "the smallest depth seen is 1"),
+        (True, True, "the smallest depth seen is a lower bound: 1 or more"),
     ],
 )
 def test_prefetching_is_told_as_far_as_it_is_known(present: bool | None, ahead: bool | None, said: str):
     found = made.phases()
     found = replace(found, prefetch=replace(found.prefetch, present=present, runs_ahead=ahead))
     assert said in text(asynchrony.chapter, of(found))
+
+
+@pytest.mark.parametrize(
+    ("language", "at_least", "said"),
+    [
+        ("en", False, "the smallest depth seen is 1."),
+        ("en", True, "the smallest depth seen is a lower bound: 1 or more."),
+        ("zh", False, "观测到的最小深度为 1。"),
+        ("zh", True, "观测到的最小深度为下限：至少 1。"),
+    ],
+)
+def test_smallest_depth_is_a_lower_bound_where_that_of_its_stage_is_one(
+    language: str, at_least: bool, said: str
+):
+    prefetch = made.prefetch()
+    nearest = replace(prefetch.depths[1], at_least=at_least)
+    found = replace(prefetch, depths=(prefetch.depths[0], nearest, *prefetch.depths[2:]))
+    assert asynchrony.prefetch_text(found, Messages(language)).endswith(said)
 
 
 def test_waits_state_their_limits_and_who_is_over():

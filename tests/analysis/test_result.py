@@ -24,7 +24,7 @@ from analysis.resources import Resources
 from analysis.result import Analysis
 from analysis.trace import cache
 from analysis.trace.model import FREE, Trace
-from tests.analysis.trace.builder import OVERLAP, bar, named, training_events
+from tests.analysis.trace.builder import MAIN, OVERLAP, bar, named, training_events
 
 if TYPE_CHECKING:
     from analysis.progress import FileProgress
@@ -244,6 +244,18 @@ def test_faults_of_the_trace_are_noted_and_lost_events_are_damage(training: Path
     assert (note.values, note.damage) == ({"count": "1", "example": "aten::lost"}, True)
     assert note.file == "ASCEND_PROFILER_OUTPUT/trace_view.json"
     assert analysis.damaged
+
+
+def test_doubts_of_the_phases_are_notes_of_the_trace(tmp_path: Path) -> None:
+    odd = bar("ProfilerStep#x", MAIN, 5000, 5, "cpu_op")
+    (tmp_path / "trace_view.json").write_text(json.dumps(named([*training_events(), odd])))
+    analysis = analyse(tmp_path)
+    assert not isinstance(analysis.phases, Missing)
+    doubts = analysis.phases.windows.doubts
+    assert "steps_unnumbered" in {note.kind for note in doubts}
+    told = {note.kind: note for note in analysis.notes}
+    assert [told[note.kind].values for note in doubts] == [note.values for note in doubts]
+    assert {told[note.kind].file for note in doubts} == {"trace_view.json"}
 
 
 def test_a_trace_that_is_cut_is_used_and_noted(training: Path) -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from analysis.report.messages import LANGUAGES, Messages
 from analysis.trace.model import Fault, Quality
-from analysis.trace_notes import (
-    nameless_notes,
-    other_devices,
-    process_notes,
-    step_mark_notes,
-    trace_devices,
-    trace_notes,
-)
+from analysis.trace_notes import doubts, other_devices, trace_devices, trace_notes
 from tests.analysis.trace.builder import MAIN, STREAM, bar, named, timeline, trace_of
 
 KINDS = (
@@ -115,7 +110,7 @@ def test_steps_with_doubtful_marks_are_named() -> None:
     inside = bar("ProfilerStep#7", MAIN, 720, 20, "cpu_op")
     again = bar("ProfilerStep#6", MAIN, 2000, 200, "cpu_op")
     odd = bar("ProfilerStep#x", MAIN, 3000, 10, "cpu_op")
-    found = step_mark_notes(timeline(*marks, inside, again, odd), "trace_view.json")
+    found = doubts(timeline(*marks, inside, again, odd))
     assert {note.kind: note.values for note in found} == {
         "steps_repeated": {"count": "1", "steps": "7"},
         "steps_renumbered": {"steps": "6", "new": "8"},
@@ -129,14 +124,14 @@ def test_steps_with_doubtful_marks_are_named() -> None:
 
 def test_steps_right_after_each_other_need_no_note() -> None:
     marks = [bar(f"ProfilerStep#{number}", MAIN, 100 * number, 100, "cpu_op") for number in range(3)]
-    assert step_mark_notes(timeline(*marks), "trace_view.json") == ()
+    assert doubts(timeline(*marks)) == ()
 
 
 def test_several_programs_in_one_trace_are_told() -> None:
     one = bar("aten::add", MAIN, 0, 10, "cpu_op")
     other = {**one, "pid": 77, "tid": 77}
-    assert process_notes(timeline(one)) == ()
-    (note,) = process_notes(timeline(one, other))
+    assert doubts(timeline(one)) == ()
+    (note,) = doubts(timeline(one, other))
     assert (note.kind, note.values) == ("trace_processes", {"count": "2"})
     for language in LANGUAGES:
         assert f"note.{note.kind}" in Messages(language)
@@ -147,6 +142,46 @@ def test_bars_of_the_host_without_a_name_are_counted() -> None:
     for event in nameless:
         del event["name"]
     trace = timeline(*nameless, bar("aten::add", MAIN, 40, 10, "cpu_op"))
-    (note,) = nameless_notes(trace, "trace_view.json")
+    (note,) = doubts(trace)
     assert (note.kind, note.values) == ("trace_nameless", {"count": "2"})
-    assert nameless_notes(timeline(bar("aten::add", MAIN, 40, 10, "cpu_op")), "trace_view.json") == ()
+    assert doubts(timeline(bar("aten::add", MAIN, 40, 10, "cpu_op"))) == ()
+
+
+@pytest.mark.parametrize(
+    ("language", "reasons"),
+    [
+        (
+            "en",
+            (
+                "on a thread that does not run the steps",
+                "at the same time as a longer one of its number",
+                "inside a step",
+                "around several",
+            ),
+        ),
+        (
+            "zh",
+            ("不执行 step 的线程上", "与同编号的更长标记同时", "处于某个 step 之内", "包含多个 step"),
+        ),
+    ],
+)
+def test_note_on_marks_left_aside_tells_every_reason(language: str, reasons: tuple[str, ...]) -> None:
+    said = Messages(language).text("note.steps_repeated", {"count": "1", "steps": "5"})
+    assert [reason for reason in reasons if reason not in said] == []
+
+
+def test_notes_on_one_step_or_one_event_are_no_plurals() -> None:
+    messages = Messages("en")
+    once = {"count": "1", "steps": "5", "example": "ProfilerStep#x", "rules": "mine"}
+    counting = [
+        f"note.{key}"
+        for key in (
+            *(f"trace_{kind}" for kind in KINDS if kind != "cut"),
+            *(f"steps_{kind}" for kind in ("repeated", "unnumbered", "overlapping")),
+            *(f"phase_rules_{kind}" for kind in ("idle", "inside", "wide")),
+            *("trace_nameless", "trace_partial_overlaps", "trace_begin_end"),
+            *("step_span_unknown", "overlapped_negative", "h2d_outside", "d2h_outside"),
+        )
+    ]
+    said = {key: messages.text(key, once) for key in counting}
+    assert [key for key, text in said.items() if re.search(r"\b1 [a-z]", text)] == []

@@ -24,7 +24,7 @@ def free(start_us: int, duration_us: int):
 def copies_of(*spans: tuple[int, int]) -> Copies:
     """Copies, of which only the bars are asked for, from (start, duration) in us."""
     copies = timeline(*[bar("MEMCPY_ASYNC", STREAM, start, length) for start, length in spans])
-    return Copies(ABSENT, ABSENT, copies.events, "profiler_step", 0)  # type: ignore[arg-type]
+    return Copies(ABSENT, ABSENT, copies.events, "profiler_step", 0, cut_short=False)  # type: ignore[arg-type]
 
 
 def rows(*steps: str | None):

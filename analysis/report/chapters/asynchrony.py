@@ -199,7 +199,9 @@ def prefetch_text(prefetch: Prefetch, messages: Messages) -> str:
         return messages.text("report.prefetch.absent")
     if prefetch.runs_ahead and prefetch.depth is None:
         return messages.text("report.prefetch.ahead_no_depth")
-    ahead = {True: "ahead", False: "not_ahead", None: "maybe_ahead"}[prefetch.runs_ahead]
+    nearest = prefetch.nearest
+    seen = "ahead_at_least" if nearest is not None and nearest.at_least else "ahead"
+    ahead = {True: seen, False: "not_ahead", None: "maybe_ahead"}[prefetch.runs_ahead]
     return messages.text(f"report.prefetch.{ahead}", {"depth": count_text(prefetch.depth)})
 
 

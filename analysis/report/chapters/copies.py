@@ -42,7 +42,9 @@ def _lead(copies: Copies, messages: Messages) -> Iterator[str]:
     timed = with_directions(copies.by_direction).drop_nulls("per_iteration_ns")
     for row in timed.sort("per_iteration_ns", descending=True).head(1).iter_rows(named=True):
         yield _longest(row, messages)
-    if copies.cut_by == "none":
+    if copies.cut_short:
+        yield messages.text("report.copies.cut_short")
+    elif copies.cut_by == "none":
         yield messages.text("report.copies.uncut")
     else:
         yield messages.text(

@@ -23,6 +23,7 @@ from analysis.units import UNKNOWN, percent_text, three_digits, time_text, us_te
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from analysis.copies import Copies
     from analysis.fusion import Fusion
     from analysis.iterations import Iterations
     from analysis.metrics import CoreMetrics, NamedTime
@@ -179,7 +180,9 @@ def _count_rows(source: ReportSource, messages: Messages) -> Iterator[list[str]]
     if iterations.estimated:
         basis = messages.text("report.core.estimated", {"source": basis})
     label = messages.text(_by_scenario("report.row.iterations", source.scenario))
-    yield [label, str(iterations.count), basis]
+    # Where nothing tells their number, all that was recorded counts as one: a divisor, not a count.
+    counted = iterations.known or iterations.estimated
+    yield [label, str(iterations.count) if counted else messages.text("report.word.unknown"), basis]
     if iterations.excluded_first_ns is None:
         yield [
             messages.text("report.row.excluded_first"),
@@ -199,7 +202,7 @@ def _count_rows(source: ReportSource, messages: Messages) -> Iterator[list[str]]
         of_device = (
             metrics.headline is not None and metrics.headline[0] == "step" and metrics.host_step is None
         )
-        basis = messages.text("report.core.device_span_only") if of_device else ""
+        basis = messages.text(_why_device_only(source)) if of_device else ""
         yield [messages.text("report.row.throughput"), value, basis]
     if metrics.instance_room is not None:
         yield [
@@ -207,6 +210,12 @@ def _count_rows(source: ReportSource, messages: Messages) -> Iterator[list[str]]
             str(metrics.instance_room),
             messages.text("report.core.room_basis"),
         ]
+
+
+def _why_device_only(source: ReportSource) -> str:
+    """Why the host side of the step is unknown: a trace that marks no steps is not a missing trace."""
+    read = not isinstance(source.trace_summary, Missing)
+    return f"report.core.device_span_{'unmarked' if read else 'only'}"
 
 
 def _not_excluded(iterations: Iterations, messages: Messages) -> str:
@@ -227,11 +236,18 @@ def _why_unknown(name: str, source: ReportSource) -> str:
         if source.copies.undirected:
             return "report.unknown_time.no_direction"
         if copied in source.copies.bars["direction"]:
-            return "report.unknown_time.outside"
+            return f"report.unknown_time.{_why_no_copy_counts(source.copies)}"
     # A trace without such events is not a missing trace; one that was cut may have lost them.
     if "cut" in source.trace_summary.faults["kind"]:
         return "report.unknown_time.lost"
     return "report.unknown_time.not_in_trace"
+
+
+def _why_no_copy_counts(copies: Copies) -> str:
+    """Why no iteration of the averages is known to hold any of the copies."""
+    if copies.cut_short:
+        return "copies_lost"
+    return "uncut" if copies.cut_by == "none" else "outside"
 
 
 def _time_label(name: str, metrics: CoreMetrics) -> str:

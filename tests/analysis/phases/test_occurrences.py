@@ -114,6 +114,15 @@ def test_without_any_launch_kernels_are_unknown() -> None:
     assert found.schema == pl.Schema(OCCURRENCES)
 
 
+def test_a_bar_in_a_call_that_outlasts_its_step_is_told_with_that_step() -> None:
+    made = case(
+        step(7, 0, 1000), step(8, 1000, 1000), op("fetch", 900, 300, WORKER), op("copy", 1100, 50, WORKER)
+    )
+    found = found_in(made, mean_tree(made), "copy")
+
+    assert found.select("step", "offset_ns").rows() == [(7, 1_100_000)]
+
+
 def test_root_and_threads_have_no_occurrences() -> None:
     made = case(*EVENTS)
     tree = step_tree(made.classified, made.windows, 7, {})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,6 +14,7 @@ from tests.analysis.phases.made_trees import stepped
 from tests.analysis.phases.spans import AUTOGRAD, MAIN, Span, windows_of
 
 if TYPE_CHECKING:
+    from analysis.phases.model import Windows
     from analysis.phases.results import StepTree
 
 SPANS = st.lists(
@@ -32,18 +34,57 @@ SPANS = st.lists(
 THREE = windows_of((1, 0, 10), (2, 10, 20), (3, 20, 30), excluded=1)
 
 
-def paths_of(found: Classified, *, marked: bool) -> list[tuple[tuple[object, ...], ...]]:
-    """The way from the top of its step down to every bar."""
-    frame, nesting = found.bars.frame, found.bars.nesting
-    names, steps, tracks = (frame[name].to_list() for name in ("name", "step", "track"))
-    ways = []
+@dataclass
+class Counted:
+    """How much of one bar counts for which step, and below which row."""
+
+    step: int | None
+    parent: int
+    time_ns: int
+    self_ns: int = 0
+
+
+def counted(found: Classified, windows: Windows) -> list[Counted]:
+    """Bar by bar, what :class:`analysis.phases.step_calls.StepCalls` tells of all at once."""
+    frame, parent = found.bars.frame, found.bars.nesting.parent.tolist()
+    ends = dict(windows.frame.select("step", "end_ns").iter_rows())
+    columns = ("step", "track", "start_ns", "duration_ns")
+    steps, tracks, starts, durations = (frame[name].to_list() for name in columns)
+    left = [
+        ends[step] - start if step is not None and track == MAIN else duration
+        for step, track, start, duration in zip(steps, tracks, starts, durations, strict=True)
+    ]
+    bars = []
     for row in range(frame.height):
+        step, at = steps[row], row
+        while at >= 0:
+            if steps[at] is not None and durations[at] <= left[at]:
+                step = steps[at]
+            at = parent[at]
+        bars.append(Counted(step, parent[row], min(durations[row], left[row])))
+    for one in bars:
+        if one.parent >= 0 and bars[one.parent].step != one.step:
+            one.parent = -1
+    for row, one in enumerate(bars):
+        own = set(range(starts[row], starts[row] + one.time_ns))
+        for child, other in enumerate(bars):
+            if other.parent == row:
+                own -= set(range(starts[child], starts[child] + other.time_ns))
+        one.self_ns = len(own)
+    return bars
+
+
+def paths_of(found: Classified, bars: list[Counted], *, marked: bool) -> list[tuple[tuple[object, ...], ...]]:
+    """The way from the top of its step down to every bar."""
+    names, tracks = (found.bars.frame[name].to_list() for name in ("name", "track"))
+    ways = []
+    for row in range(len(bars)):
         way: list[tuple[object, ...]] = []
         at = row
-        while at >= 0 and steps[at] == steps[row]:
+        while at >= 0:
             name = names[at].replace("1", "{i}").replace("2", "{i}") if marked else names[at]
             way.insert(0, (name, tracks[at], int(found.phase[at])))
-            at = int(nesting.parent[at])
+            at = bars[at].parent
         ways.append(tuple(way))
     return ways
 
@@ -63,18 +104,18 @@ def outermost_waits(found: Classified) -> list[bool]:
 @given(SPANS)
 def test_nodes_are_the_bars_of_one_path(spans: list[Span]) -> None:
     found = stepped(spans, THREE)
-    frame, nesting = found.bars.frame, found.bars.nesting
-    durations = frame["duration_ns"].to_list()
+    bars = counted(found, THREE)
+    durations, selves = [one.time_ns for one in bars], [one.self_ns for one in bars]
     outer = outermost_waits(found)
     for tree, taken, marked in (
         (step_tree(found, THREE, 2, {}), {2}, False),
         (merged_tree(found, THREE, 2, {}), {2}, True),
         (merged_tree(found, THREE, None, {}), {2, 3}, True),
     ):
-        ways = paths_of(found, marked=marked)
+        ways = paths_of(found, bars, marked=marked)
         members: dict[tuple[tuple[object, ...], ...], list[int]] = {}
-        for row, step in enumerate(frame["step"].to_list()):
-            if step in taken:
+        for row, one in enumerate(bars):
+            if one.step in taken:
                 members.setdefault(ways[row], []).append(row)
         nodes = tree.nodes.rows(named=True)
         seen = {}
@@ -82,9 +123,7 @@ def test_nodes_are_the_bars_of_one_path(spans: list[Span]) -> None:
             (number,) = {int(tree.node[row]) for row in inside}
             node = nodes[number]
             seen[way] = number
-            total, own = (
-                sum(times[row] for row in inside) for times in (durations, nesting.self_ns.tolist())
-            )
+            total, own = (sum(times[row] for row in inside) for times in (durations, selves))
             assert (node["name"], node["calls"]) == (way[-1][0], len(inside))
             assert (node["total_ns"], node["self_ns"]) == (mean(total, len(taken)), mean(own, len(taken)))
             assert (node["avg_ns"], node["max_ns"]) == (
@@ -92,7 +131,7 @@ def test_nodes_are_the_bars_of_one_path(spans: list[Span]) -> None:
             )  # fmt: skip
             blocked = sum(durations[row] for row in inside if outer[row])
             waits_inside = [row for row in inside if found.wait[row] and not outer[row]]
-            free = own - sum(int(nesting.self_ns[row]) for row in waits_inside)
+            free = own - sum(selves[row] for row in waits_inside)
             whole = 10 * len(taken)
             assert node["star"] == (
                 "wait" if 20 * blocked >= whole else "self" if 10 * free >= whole else None
@@ -104,7 +143,7 @@ def test_nodes_are_the_bars_of_one_path(spans: list[Span]) -> None:
             else:
                 # The root, or the node of its thread.
                 assert over["node"] not in seen.values()
-        assert sum(step not in taken for step in frame["step"].to_list()) == (tree.node < 0).sum()
+        assert sum(one.step not in taken for one in bars) == (tree.node < 0).sum()
         assert_in_order(tree, by_cost=marked)
 
 

@@ -124,23 +124,76 @@ def test_the_node_of_a_thread_is_never_called() -> None:
     )
 
 
-def test_a_bar_belongs_to_the_step_in_which_it_starts() -> None:
-    spans = (Span("before", 990, 1100), Span("inside", 1010, 1050), Span("own", 1200, 1300))
+def test_a_call_that_outlasts_its_step_belongs_to_it_with_everything_in_it() -> None:
+    spans = (
+        Span("fetch", 900, 1300, thread=WORKER),
+        Span("find", 910, 990, thread=WORKER),
+        Span("copy", 1010, 1200, thread=WORKER),
+        Span("wait", 1020, 1050, thread=WORKER),
+        Span("next", 1300, 1400, thread=WORKER),
+    )
 
     first = tree_of(*spans, windows=TWO, step=7)
     second = tree_of(*spans, windows=TWO, step=8)
 
-    assert rows(first, "name", "depth", "total_ns", "self_ns") == [
-        ("ProfilerStep#7", 0, 1000, 990),
-        ("before", 1, 110, 70),
+    assert rows(first, "name", "depth", "total_ns", "self_ns", "max_ns")[2:] == [
+        ("fetch", 2, 400, 130, 400),
+        ("find", 3, 80, 80, 80),
+        ("copy", 3, 190, 160, 190),
+        ("wait", 4, 30, 30, 30),
     ]
-    assert rows(second, "name", "depth", "total_ns", "first_start_ns")[1:] == [
-        ("inside", 1, 40, 10),
-        ("own", 1, 100, 200),
+    assert rows(second, "name", "total_ns", "first_start_ns")[1:] == [("2", 100, 300), ("next", 100, 300)]
+
+
+def test_what_starts_in_a_step_inside_a_call_from_before_all_steps_is_at_the_top() -> None:
+    windows = windows_of((7, 1000, 2000))
+    spans = (
+        Span("fetch", 900, 1300, thread=WORKER),
+        Span("early", 910, 1010, thread=WORKER),
+        Span("wait", 1002, 1004, thread=WORKER),
+        Span("copy", 1010, 1200, thread=WORKER),
+        Span("find", 1020, 1100, thread=WORKER),
+    )
+
+    tree = tree_of(*spans, windows=windows, step=7)
+
+    assert rows(tree, "name", "depth", "total_ns", "self_ns")[2:] == [
+        ("wait", 2, 2, 2),
+        ("copy", 2, 190, 110),
+        ("find", 3, 80, 80),
     ]
 
 
-def test_the_root_has_for_itself_what_no_bar_of_the_main_thread_covers() -> None:
+def test_a_range_of_the_main_thread_around_steps_counts_up_to_the_end_of_its_step() -> None:
+    windows = windows_of((7, 0, 1000), (8, 1000, 2000), (9, 2000, 3000))
+    spans = (
+        Span("train", 100, 2900),
+        Span("loop", 200, 2800),
+        Span("a", 300, 400),
+        Span("b", 1300, 1600),
+        Span("c", 1400, 1500),
+        Span("b", 2300, 2400),
+    )
+
+    first, second = (tree_of(*spans, windows=windows, step=step) for step in (7, 8))
+    both = merged_of(*spans, windows=replace(windows, frame=windows.frame[1:]))
+
+    columns = ("name", "depth", "total_ns", "self_ns", "max_ns")
+    assert rows(first, *columns) == [
+        ("ProfilerStep#7", 0, 1000, 100, 1000),
+        ("train", 1, 900, 100, 900),
+        ("loop", 2, 800, 700, 800),
+        ("a", 3, 100, 100, 100),
+    ]
+    assert rows(second, *columns) == [
+        ("ProfilerStep#8", 0, 1000, 700, 1000),
+        ("b", 1, 300, 200, 300),
+        ("c", 2, 100, 100, 100),
+    ]
+    assert rows(both, *columns)[1:] == [("b", 1, 200, 150, 300), ("c", 2, 50, 50, 100)]
+
+
+def test_the_root_has_for_itself_what_no_bar_of_the_step_covers_on_the_main_thread() -> None:
     tree = tree_of(
         Span("before", 900, 1150),
         Span("a", 1200, 1300),
@@ -150,7 +203,13 @@ def test_the_root_has_for_itself_what_no_bar_of_the_main_thread_covers() -> None
         step=8,
     )
 
-    assert rows(tree, "total_ns", "self_ns")[0] == (1000, 700)
+    assert rows(tree, "name", "total_ns", "self_ns") == [
+        ("ProfilerStep#8", 1000, 850),
+        ("a", 100, 100),
+        ("b", 50, 50),
+        ("2", 600, 0),
+        ("other", 600, 600),
+    ]
 
 
 def test_a_step_without_bars_is_its_root() -> None:

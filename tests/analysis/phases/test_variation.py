@@ -93,6 +93,15 @@ def test_a_short_step_is_told_and_compared_with_nothing() -> None:
     assert (row.name, row.ns, row.others_ns) == ("unclassified", 104_000, 101_000)
 
 
+@pytest.mark.parametrize(("longest", "flagged"), [(119, False), (122, True)])
+def test_a_step_stands_out_from_those_it_is_compared_with_too(longest: int, *, flagged: bool) -> None:
+    # The median, 104 us, counts the short steps; the others take 110.25 us on average.
+    contents = [80, 80, 80, 103, 105, 115, 118, longest]
+    found = found_in(*loop(*([("work", length)] for length in contents)))
+    assert (found.median_ns, found.others_ns) == (104_000, 110_250)
+    assert found.flagged is flagged
+
+
 @pytest.mark.parametrize(("shortest", "short"), [(90, False), (89, True)])
 def test_a_step_is_short_from_a_tenth_below_the_median_on(shortest: int, *, short: bool) -> None:
     found = found_in(*loop([("work", 100)], [("work", shortest)], [("work", 100)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -83,6 +83,12 @@ def named(events: Sequence[Mapping[str, Any]], device: int = 0) -> list[dict[str
 def timeline(*events: Mapping[str, Any], device: int = 0) -> Trace:
     """A trace of these events, every process and thread named as its pid and tid."""
     return trace_of(named(events, device))
+
+
+def cut_short(trace: Trace) -> Trace:
+    """The trace as of a file that was cut behind its events."""
+    fault = Fault("cut", 1, "trace_view.json", None, lost=True)
+    return replace(trace, quality=replace(trace.quality, faults=(*trace.quality.faults, fault)))
 
 
 def trace_of(events: Sequence[Mapping[str, Any]]) -> Trace:

@@ -66,14 +66,23 @@ def test_of_a_step_on_several_threads_the_one_of_the_main_thread_counts():
     assert found.rows(named=True)[0]["end_ns"] == 15 * US
 
 
-def test_of_a_step_on_other_threads_alone_the_longest_counts():
+def test_a_number_that_other_threads_alone_mark_is_no_step():
     found = steps(
         bar("ProfilerStep#1", MAIN, 0, 5, "cpu_op"),
+        bar("ProfilerStep#2", MAIN, 5, 5, "cpu_op"),
         bar("ProfilerStep#4", QUEUE, 9, 3, "cpu_op"),
+    )
+    assert found["step"].to_list() == [1, 2]
+
+
+def test_marks_of_an_autograd_thread_count_only_where_no_other_thread_has_any():
+    of_autograd = (
         bar("ProfilerStep#4", AUTOGRAD, 9, 7, "cpu_op"),
+        bar("ProfilerStep#5", AUTOGRAD, 16, 7, "cpu_op"),
         bar("AddmmBackward0", AUTOGRAD, 9, 2, "cpu_op"),
     )
-    assert found["end_ns"].to_list() == [5 * US, 16 * US]
+    assert steps(*of_autograd)["end_ns"].to_list() == [16 * US, 23 * US]
+    assert steps(bar("ProfilerStep#4", QUEUE, 9, 90, "cpu_op"), *of_autograd)["end_ns"].to_list() == [99 * US]
 
 
 def test_a_number_too_large_for_a_step_is_none():
