@@ -45,6 +45,8 @@ class CustomOperators:
     name and launched_by."""
     unknown: int
     """Compute kernels whose host operator the trace does not tell; they may be custom as well."""
+    cut_short: bool
+    """Whether the file is cut and may have lost kernels."""
 
     @property
     def count(self) -> int:
@@ -93,7 +95,10 @@ def find_custom_operators(
         pl.col("operator").cast(pl.Int64), pl.col("name").cast(pl.String).alias("launched_by")
     )
     custom = linked.join(names, on="operator", maintain_order="left").filter(_is_custom("launched_by"))
-    return CustomOperators(_grouped(custom, None if is_cut(trace) else averaged.len() or None), unknown)
+    cut_short = is_cut(trace)
+    return CustomOperators(
+        _grouped(custom, None if cut_short else averaged.len() or None), unknown, cut_short
+    )
 
 
 def _absent(lacks: str) -> Missing:

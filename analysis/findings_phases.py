@@ -230,7 +230,7 @@ def _pair(pair: Pair, times: PhaseTimes, metrics: CoreMetrics) -> Iterator[Findi
     if not advisable(times, pair):
         yield Finding(FINE, f"pair_{pair.verdict}", "phases", "asynchrony", values, row=row)
         return
-    stake_ns = pair.hideable_ns
+    stake_ns = pair.at_stake_ns
     severity = weight(stake_ns, metrics) if times.confidence == "high" else LOOK
     values["time"] = time_text(stake_ns)
     yield Finding(severity, "pair_serial", "phases", "asynchrony", values, stake_ns, row=row)

@@ -250,8 +250,11 @@ def _extras(
 
 
 def with_custom_operators(extras: tuple[Extra, ...], custom: CustomOperators | Missing) -> tuple[Extra, ...]:
-    """The extras with what the trace tells of custom operators; they stay unknown without it."""
-    if isinstance(custom, Missing):
+    """The extras with what the trace tells of custom operators; they stay unknown without it.
+
+    A trace cut short tells some of them only.
+    """
+    if isinstance(custom, Missing) or custom.cut_short:
         return extras
     told = Extra("custom_operators", custom.count, custom.total_ns, None, None, flagged=None)
     return tuple(told if extra.kind == told.kind else extra for extra in extras)

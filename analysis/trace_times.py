@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from analysis.datafile import load_toml
 from analysis.notes import Missing
 from analysis.trace.intervals import Intervals
 from analysis.trace.model import COMMUNICATION, COMPUTING, FREE, NOT_OVERLAPPED
@@ -89,7 +90,8 @@ def copies_in_free_ns(traced: Traced, decomposed: pl.DataFrame) -> int | None:
     """Mean time of device copies inside Free, over the steps in the averages (spec M6).
 
     Of each Free bar the part during which a copy runs, credited to the step that the whole bar is credited
-    to. None where the trace cannot tell.
+    to; where all steps are averaged and only all bars together are the Free of the rows, of all bars. None
+    where the trace cannot tell, or its Free is another than that of the rows.
 
     Args:
         traced: The trace, its steps, launches and copies.
@@ -100,13 +102,23 @@ def copies_in_free_ns(traced: Traced, decomposed: pl.DataFrame) -> int | None:
     bars = _bars_of_rows(traced, decomposed)
     if bars is None or bars["free_ns"].is_empty():
         return None
-    free = bars["free_ns"]
+    rows, free = decomposed.filter(~pl.col("excluded")), bars["free_ns"]
+    averaged = free.filter(pl.col("step").is_in(_row_steps(rows).implode()))
     copies = Intervals.of_bars(traced.copies.bars)
-    inside = copies.coverage(free["start_ns"], free["start_ns"] + free["duration_ns"])
-    rows = decomposed.filter(~pl.col("excluded"))
-    averaged = pl.col("step").is_in(_row_steps(rows).implode())
-    total = free.with_columns(pl.Series("inside", inside)).filter(averaged)["inside"].sum()
-    return mean(int(total), rows.height) if rows.height else None
+    for found in (averaged, free) if rows.height == decomposed.height else (averaged,):
+        if rows.height and _is_free_of(rows, found):
+            inside = copies.coverage(found["start_ns"], found["start_ns"] + found["duration_ns"])
+            return mean(int(inside.sum()), rows.height)
+    return None
+
+
+def _is_free_of(rows: pl.DataFrame, bars: pl.DataFrame) -> bool:
+    """Whether the bars last as long as the Free of the rows, as far as these tell it."""
+    if rows["free_ns"].null_count():
+        return True
+    told, found = int(rows["free_ns"].sum()), int(bars["duration_ns"].sum())
+    limit: float = load_toml("analysis", "metrics.toml")["agreement"]["difference_above"]
+    return abs(told - found) <= limit * max(told, found)
 
 
 def _bars_of_rows(traced: Traced, decomposed: pl.DataFrame) -> dict[str, pl.DataFrame] | None:

@@ -43,7 +43,8 @@ def pair_verdicts(
     says ``threads``, else the device ratio ``streams``. Phases that the host issues one after the other may
     still run together on the device: where no device work is tied to anything, that is no evidence of
     ``serial``. A table update that is a part of the backward pass cannot be told from it on the host: there
-    only the device tells.
+    only the device tells. A file cut short lists the device apart from the host and may have lost any of its
+    work: there only the host tells.
 
     Args:
         classified: The phase of every host bar.
@@ -54,7 +55,7 @@ def pair_verdicts(
         fused: Whether only the backward pass writes embedding tables.
     """
     host = slices.filter(~pl.col("waiting"), pl.col("phase") >= 0)
-    device = _device_work(classified, windows, launches, trace)
+    device = None if windows.cut else _device_work(classified, windows, launches, trace)
     averaged = windows.frame.with_row_index("window").filter(~pl.col("excluded"))["window"].cast(pl.Int64)
     return tuple(
         _verdict(pair, host, device, averaged, on_host=not (fused and EMBEDDING_UPDATE in pair))
@@ -99,16 +100,22 @@ def _waits(bars: pl.DataFrame) -> pl.Series:
 
 
 def _verdict(
-    phases: tuple[str, str], host: pl.DataFrame, device: pl.DataFrame, averaged: pl.Series, *, on_host: bool
+    phases: tuple[str, str],
+    host: pl.DataFrame,
+    device: pl.DataFrame | None,
+    averaged: pl.Series,
+    *,
+    on_host: bool,
 ) -> Pair:
     """What the work of both sides says.
 
-    ``averaged`` are the windows that means are made of, ``on_host`` is whether the host tells the phases
-    apart.
+    ``device`` is None where its work is not known whole, ``averaged`` are the windows that means are made
+    of, ``on_host`` is whether the host tells the phases apart.
     """
-    host_sides, device_sides = _sides(phases, host), _sides(phases, device)
+    host_sides = _sides(phases, host)
+    device_sides = None if device is None else _sides(phases, device)
     host_ratio = _ratio(*host_sides) if on_host else None
-    device_ratio = _ratio(*device_sides)
+    device_ratio = None if device_sides is None else _ratio(*device_sides)
     limit = _limits()["pairs"]["least_ratio"]
     unobservable = None
     if host_ratio is not None and host_ratio >= limit:
@@ -124,8 +131,10 @@ def _verdict(
         host_ratio=host_ratio,
         device_ratio=device_ratio,
         host_ns=(host_sides[0].total, host_sides[1].total),
-        device_ns=(device_sides[0].total, device_sides[1].total),
-        hideable_ns=max(
+        device_ns=None if device_sides is None else (device_sides[0].total, device_sides[1].total),
+        hideable_ns=None
+        if device is None
+        else max(
             # Blocked until the device is done, a thread has nothing that could be done elsewhere.
             _shorter_ns(phases, host.filter(~pl.col("syncing")), averaged),
             _shorter_ns(phases, device, averaged),
@@ -140,8 +149,10 @@ def _shorter_ns(phases: tuple[str, str], work: pl.DataFrame, averaged: pl.Series
     return mean(min(side.total for side in sides), averaged.len())
 
 
-def _unobservable(ratios: tuple[float | None, float | None], device: pl.DataFrame) -> str | None:
+def _unobservable(ratios: tuple[float | None, float | None], device: pl.DataFrame | None) -> str | None:
     """Why two phases that were not seen together cannot be called serial; None where they can."""
+    if device is None:
+        return "cut"
     if ratios == (None, None):
         return "host"
     return "device" if device.is_empty() else None

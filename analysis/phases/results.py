@@ -131,17 +131,24 @@ class Pair:
     """Time both work on different threads at once / shorter side; waiting for another thread is no work, a
     device sync is. None where a side has no host time, or cannot be told from backward (fused update)."""
     device_ratio: float | None
-    """The same of device work tied to the phases. None where a side has none."""
+    """The same of device work tied to the phases. None where a side has none, and where the file is cut short
+    and may have lost some."""
     host_ns: tuple[int, int]
     """Host time of each side over the whole trace, union over threads, waits left out."""
-    device_ns: tuple[int, int]
-    """Device time of each side over the whole trace, union over streams."""
-    hideable_ns: int
+    device_ns: tuple[int, int] | None
+    """Device time of each side over the whole trace, union over streams. None where the file is cut short."""
+    hideable_ns: int | None
     """What side by side could hide of the mean step at most: the work of the shorter side on the host without
-    device syncs, or on the device where that is more."""
+    device syncs, or on the device where that is more. None where the device is not known."""
     unobservable: str | None
     """Why nothing can be said: ``host`` (a side has no events, or the sides were seen in different places),
-    ``device`` (no device work at all is tied to the host), or None."""
+    ``device`` (no device work at all is tied to the host), ``cut`` (the file is cut short and may have lost
+    device work), or None."""
+
+    @property
+    def at_stake_ns(self) -> int:
+        """What is known that side by side could hide: nothing where the device is not known."""
+        return self.hideable_ns or 0
 
 
 STAGE_DATA: Final = "data"

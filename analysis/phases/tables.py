@@ -127,8 +127,8 @@ def pair_rows(pairs: Iterable[Pair]) -> pl.DataFrame:
             "second_host_ns": pair.host_ns[1],
             "device_ratio": pair.device_ratio,
             "device_both_ns": _both_ns(pair.device_ratio, pair.device_ns),
-            "first_device_ns": pair.device_ns[0],
-            "second_device_ns": pair.device_ns[1],
+            "first_device_ns": None if pair.device_ns is None else pair.device_ns[0],
+            "second_device_ns": None if pair.device_ns is None else pair.device_ns[1],
             "hideable_ns": pair.hideable_ns,
             "unobservable": pair.unobservable,
         }
@@ -137,8 +137,8 @@ def pair_rows(pairs: Iterable[Pair]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=PAIR_ROWS)
 
 
-def _both_ns(ratio: float | None, sides_ns: tuple[int, int]) -> int | None:
-    return None if ratio is None else round(ratio * min(sides_ns))
+def _both_ns(ratio: float | None, sides_ns: tuple[int, int] | None) -> int | None:
+    return None if ratio is None or sides_ns is None else round(ratio * min(sides_ns))
 
 
 def depth_rows(depths: Iterable[Depth]) -> pl.DataFrame:
@@ -217,7 +217,7 @@ def advisable(times: PhaseTimes, pair: Pair) -> bool:
 def too_small(times: PhaseTimes, pair: Pair) -> bool:
     """Whether the shorter side of a pair does so little that hiding it changes nothing."""
     limit: float = load_toml("analysis.phases", "phases.toml")["pairs"]["least_share"]
-    return pair.hideable_ns < limit * times.mean_remainder["step_ns"]
+    return pair.at_stake_ns < limit * times.mean_remainder["step_ns"]
 
 
 @dataclass(frozen=True, slots=True)

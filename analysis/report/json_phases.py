@@ -152,7 +152,7 @@ def _pairs(phases: Phases) -> Iterator[Object]:
             "confidence": phases.times.confidence,
             "unobservable": row["unobservable"],
             "fused": is_fused(phases.times, pair),
-            "hideable_us": us(row["hideable_ns"]),
+            "hideable_us": us_or_null(row["hideable_ns"]),
             **{key: value for side in ("host", "device") for key, value in _side(row, side).items()},
         }
 
@@ -161,7 +161,7 @@ def _side(row: Mapping[str, Any], side: str) -> Object:
     return {
         f"{side}_ratio": fraction(row[f"{side}_ratio"]),
         f"{side}_both_us": us_or_null(row[f"{side}_both_ns"]),
-        f"{side}_us": [us(row[f"first_{side}_ns"]), us(row[f"second_{side}_ns"])],
+        f"{side}_us": [us_or_null(row[f"first_{side}_ns"]), us_or_null(row[f"second_{side}_ns"])],
     }
 
 

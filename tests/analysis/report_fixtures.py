@@ -233,7 +233,7 @@ def custom_kernels(name: str) -> CustomOperators:
         row | {"per_step_ns": 4_000_062, "avg_ns": 2_000_031, "max_ns": 3_000_000},
         row | {"name": "Lookup", "total_ns": 9_000, "per_step_ns": 4_500, "avg_ns": 2_250, "max_ns": 4_000},
     ]
-    return CustomOperators(pl.DataFrame(rows, schema=CUSTOM_SCHEMA), unknown=3)
+    return CustomOperators(pl.DataFrame(rows, schema=CUSTOM_SCHEMA), unknown=3, cut_short=False)
 
 
 def captures(*ranks: int | None, producer: str = "torch_npu") -> tuple[Capture, ...]:

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
+from jsonschema import Draft202012Validator
 
 from analysis.copies import Copies
+from analysis.custom_operators import CustomOperators
 from analysis.cut_trace import with_lossy
 from analysis.host_bars import host_bars
 from analysis.notes import Missing
 from analysis.phases.windows import find_windows
 from analysis.profile.discover import discover
+from analysis.report.json import json_report, report_schema
 from analysis.report.markdown import markdown_report
 from analysis.report.messages import Messages
 from analysis.result import Analysis
@@ -107,20 +110,44 @@ def test_means_of_a_cut_file_are_of_whole_steps(tmp_path: Path, share: float) ->
     assert _times(phases.times.by_step, averaged(phases.windows)) == _times(whole, averaged(phases.windows))
 
 
-def test_per_step_times_of_the_device_are_unknown_in_a_cut_file(tmp_path: Path) -> None:
-    simulate("--flavour torchrec --steps 8 --seed 3", tmp_path)
-    (file,) = tmp_path.rglob("trace_view.json")
+@pytest.fixture(scope="module")
+def cut_analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """A simulated profile whose trace lost its last tenth, where most bars of the device stand."""
+    folder = tmp_path_factory.mktemp("cut")
+    simulate("--flavour torchrec --steps 8 --seed 3", folder)
+    (file,) = folder.rglob("trace_view.json")
     text = file.read_bytes()
     file.write_bytes(text[: int(0.9 * len(text))])
-    analysis = Analysis(profile := discover(tmp_path), profile.captures[0])
-    copies = analysis.copies
+    return Analysis(profile := discover(folder), profile.captures[0])
+
+
+def test_times_per_step_of_the_device_are_unknown(cut_analysis: Analysis) -> None:
+    copies, custom = cut_analysis.copies, cut_analysis.custom_operators
     assert isinstance(copies, Copies)
-    assert (copies.cut_short, copies.by_direction["per_iteration_ns"].null_count()) == (
-        True,
-        copies.by_direction.height,
-    )
-    report = markdown_report(analysis, Messages("en"))
+    assert isinstance(custom, CustomOperators)
+    assert copies.by_direction["per_iteration_ns"].null_count() == copies.by_direction.height > 0
+    assert custom.kernels["per_step_ns"].null_count() == custom.kernels.height > 0
+    report = markdown_report(cut_analysis, Messages("en"))
     assert "may have lost copies of any iteration, so there is no time per iteration" in report
+    assert "may have lost kernels of any step: these are the ones that are left" in report
+
+
+def test_counts_of_what_is_left_stand_beside_no_counts_of_whole_files(cut_analysis: Analysis) -> None:
+    (custom,) = [extra for extra in cut_analysis.extras if extra.kind == "custom_operators"]
+    assert (custom.count, custom.total_ns) == (None, None)
+    assert not [check for check in cut_analysis.metrics.checks if check.kind.startswith("trace_")]
+
+
+def test_the_device_tells_nothing_of_pairs(cut_analysis: Analysis) -> None:
+    phases = cut_analysis.phases
+    assert not isinstance(phases, Missing)
+    for pair in phases.pairs:
+        assert (pair.device_ratio, pair.device_ns, pair.hideable_ns) == (None, None, None)
+        assert (pair.verdict, pair.unobservable) in {("threads", None), ("not_observable", "cut")}
+    report = markdown_report(cut_analysis, Messages("en"))
+    assert "may have lost work of the device, so the device tells nothing." in report
+    loaded = orjson.loads(json_report(cut_analysis, Messages("en")))
+    Draft202012Validator(report_schema()).validate(loaded)
 
 
 @pytest.mark.parametrize(("end", "cut"), [(b"", False), (b"[{", True)])

@@ -27,8 +27,10 @@ def copies_of(*spans: tuple[int, int]) -> Copies:
     return Copies(ABSENT, ABSENT, copies.events, "profiler_step", 0, cut_short=False)  # type: ignore[arg-type]
 
 
-def rows(*steps: str | None):
-    return step_frame(step_trace_time_table([{"step": step, "computing_ns": 1} for step in steps]))
+def rows(*steps: str | None, free_us: int = 0):
+    """Rows of step_trace_time that share this Free."""
+    row = {"computing_ns": 1, "free_ns": free_us * US // len(steps)}
+    return step_frame(step_trace_time_table([row | {"step": step} for step in steps]))
 
 
 def told(*events, copies: Copies | None = None, launched=()):
@@ -78,32 +80,43 @@ class TestCopiesInFree:
             copies=copies_of((40, 50), (1040, 50), (1910, 20)),
             launched=[(5, 0), (6, 1)],
         )
-        assert copies_in_free_ns(given, rows("10", "11")) == 60 * US
+        assert copies_in_free_ns(given, rows("10", "11", free_us=290)) == 60 * US
 
     def test_copies_beside_each_other_count_once_and_those_outside_of_free_not(self) -> None:
         given = told(free(100, 50), copies=copies_of((90, 30), (110, 20), (400, 100)))
         # [100,130) of Free, in one of two steps.
-        assert copies_in_free_ns(given, rows("10", "11")) == 15 * US
+        assert copies_in_free_ns(given, rows("10", "11", free_us=50)) == 15 * US
 
     def test_free_of_the_excluded_step_is_left_out(self) -> None:
         given = told(free(100, 50), free(1100, 50), copies=copies_of((100, 40), (1100, 10)))
         steps = step_trace_time_table(
-            [{"step": "10", "computing_ns": 900}, {"step": "11", "computing_ns": 1}]
+            [{"step": "10", "computing_ns": 900 * US}, {"step": "11", "computing_ns": 1, "free_ns": 50 * US}]
         )
         assert copies_in_free_ns(given, step_frame(steps)) == 10 * US
 
     def test_a_whole_run_has_every_bar(self) -> None:
         given = told(free(5000, 50), copies=copies_of((5000, 40)))
-        assert copies_in_free_ns(given, rows(None)) == 40 * US
+        assert copies_in_free_ns(given, rows(None, free_us=50)) == 40 * US
 
     def test_free_without_a_copy_is_known_to_have_none(self) -> None:
-        assert copies_in_free_ns(told(free(100, 50), copies=copies_of((400, 10))), rows("10", "11")) == 0
+        assert (
+            copies_in_free_ns(told(free(100, 50), copies=copies_of((400, 10))), rows("10", "11", free_us=50))
+            == 0
+        )
+
+    def test_free_behind_all_steps_counts_where_the_rows_have_it(self) -> None:
+        given = told(free(100, 50), free(3000, 70), copies=copies_of((100, 10), (3000, 60)))
+        assert copies_in_free_ns(given, rows("10", "11", free_us=120)) == 35 * US
+
+    def test_unknown_where_the_rows_have_other_free(self) -> None:
+        given = told(free(100, 50), free(3000, 70), copies=copies_of((100, 10), (3000, 60)))
+        assert copies_in_free_ns(given, rows("10", "11", free_us=90)) is None
 
     def test_unknown_without_copies_without_free_and_without_the_steps(self) -> None:
         copies = copies_of((100, 10))
-        assert copies_in_free_ns(told(free(100, 50)), rows("10", "11")) is None
+        assert copies_in_free_ns(told(free(100, 50)), rows("10", "11", free_us=50)) is None
         assert copies_in_free_ns(told(copies=copies), rows("10", "11")) is None
-        assert copies_in_free_ns(told(free(100, 50), copies=copies), rows("10", "99")) is None
+        assert copies_in_free_ns(told(free(100, 50), copies=copies), rows("10", "99", free_us=50)) is None
         assert copies_in_free_ns(traced(copies=copies), rows("10")) is None
 
 

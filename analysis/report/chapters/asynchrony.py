@@ -65,8 +65,8 @@ def _lead(phases: Phases, messages: Messages) -> Iterator[str]:
     if not serial:
         yield longest.text
     else:
-        pair = max(serial, key=lambda pair: pair.hideable_ns)
-        can_hide_ns = pair.hideable_ns
+        pair = max(serial, key=lambda pair: pair.at_stake_ns)
+        can_hide_ns = pair.at_stake_ns
         values = {
             "first": messages.text(f"phase.{pair.phases[0]}"),
             "second": messages.text(f"phase.{pair.phases[1]}"),
@@ -143,8 +143,8 @@ def pair_sentences(pair: Pair, phases: Phases, messages: Messages) -> list[str]:
         sentences.append(messages.text("report.phases.fused_update", sure))
         if row["unobservable"] is None:
             sentences.append(messages.text("report.pairs.on_device"))
-    elif row["unobservable"] == "device":
-        sentences.append(messages.text("report.pairs.unobservable_device"))
+    elif row["unobservable"] in {"device", "cut"}:
+        sentences.append(messages.text(f"report.pairs.unobservable_{row['unobservable']}"))
     elif row["unobservable"] == "host":
         sentences += [
             messages.text("report.pairs.unobservable_host", {"phase": messages.text(f"phase.{phase}")})
@@ -155,7 +155,7 @@ def pair_sentences(pair: Pair, phases: Phases, messages: Messages) -> list[str]:
         sentences.append(
             messages.text(
                 "report.pairs.too_small",
-                {"time": time_text(pair.hideable_ns), "per": per_text(phases, messages)},
+                {"time": time_text(pair.at_stake_ns), "per": per_text(phases, messages)},
             )
         )
     sentences += [_ratio(row, side, messages, fused=fused) for side in ("host", "device")]
@@ -166,7 +166,8 @@ def _ratio(row: Mapping[str, Any], side: str, messages: Messages, *, fused: bool
     """How long both work at once, of what."""
     if row[f"{side}_ratio"] is None:
         told = row["unobservable"] or (fused and side == "host")
-        return "" if told else messages.text(f"report.pairs.{side}_unknown")
+        why = f"{side}_unknown" if row[f"first_{side}_ns"] is not None else "unobservable_cut"
+        return "" if told else messages.text(f"report.pairs.{why}")
     values = {
         "both": time_text(row[f"{side}_both_ns"]),
         "first": time_text(row[f"first_{side}_ns"]),

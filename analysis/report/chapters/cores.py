@@ -87,6 +87,8 @@ def _custom(source: ReportSource, messages: Messages) -> Iterator[str]:
     yield heading(3, messages.text("report.section.custom_operators"))
     top = custom.kernels.head(TOP_ROWS)
     yield cut_line(top.height, custom.kernels.height, "custom_operators", messages)
+    if custom.cut_short:
+        yield paragraph(messages.text("report.cores.custom_cut_short"))
     if custom.unknown:
         count = count_text(custom.unknown)
         yield paragraph(messages.text("report.cores.launch_unknown", {"count": count}))
