@@ -73,6 +73,8 @@ def main_pieces(classified: Classified, windows: Windows, pieces: pl.DataFrame, 
 
 def _cut(pieces: pl.DataFrame, calls: Intervals) -> pl.DataFrame:
     """The pieces, cut where a call that blocks begins and ends; what lies inside one is ``syncing``."""
+    if not calls.starts.size:
+        return pieces
     starts, ends = pieces["start_ns"].to_numpy(), pieces["end_ns"].to_numpy()
     whole = Intervals(starts, ends)
     parts = []
