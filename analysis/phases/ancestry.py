@@ -30,6 +30,16 @@ def nearest(marked: Flags, parent: Ints) -> Ints:
     return found
 
 
+def inside(marked: Flags, parent: Ints) -> Flags:
+    """Whether each bar is marked or lies in a marked one.
+
+    Args:
+        marked: Which bars count.
+        parent: Row of the parent of each bar, -1 at the top.
+    """
+    return nearest(marked, parent) >= 0 if marked.any() else marked
+
+
 def by_level(rows: Ints, depth: Ints) -> list[Ints]:
     """The rows in groups of one depth, from the top down: whoever is above a bar comes before it."""
     order = rows[np.argsort(depth[rows], kind="stable")]

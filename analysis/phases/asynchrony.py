@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.phases.batch_index import windows_at
 from analysis.phases.model import EMBEDDING_UPDATE, PAIRS, PHASES
 from analysis.phases.results import Pair
 from analysis.trace.intervals import Intervals
@@ -54,12 +53,13 @@ def pair_verdicts(
         trace: The trace that both are of.
         fused: Whether only the backward pass writes embedding tables.
     """
-    host = slices.filter(~pl.col("waiting"), pl.col("phase") >= 0)
+    codes = [PHASES.index(phase) for pair in PAIRS for phase in pair]
+    host = slices.filter(~pl.col("waiting"), pl.col("phase").is_in(codes))
     device = None if windows.cut else _device_work(classified, windows, launches, trace)
-    averaged = windows.frame.with_row_index("window").filter(~pl.col("excluded"))["window"].cast(pl.Int64)
+    hideable = [None for _ in PAIRS] if device is None else _hideable_ns(host, device, windows)
     return tuple(
-        _verdict(pair, host, device, averaged, on_host=not (fused and EMBEDDING_UPDATE in pair))
-        for pair in PAIRS
+        _verdict(pair, host, device, hideable_ns, on_host=not (fused and EMBEDDING_UPDATE in pair))
+        for pair, hideable_ns in zip(PAIRS, hideable, strict=True)
     )
 
 
@@ -83,7 +83,7 @@ def _device_work(
     return (
         work.with_columns(
             pl.Series("phase", classified.phase[row[row >= 0]]),
-            windows_at(operators, windows).alias("window"),
+            windows.at(operators),
         )
         .filter(~_waits(work))
         .select("phase", "window", start, (start + pl.col("duration_ns")).alias("end_ns"))
@@ -103,14 +103,14 @@ def _verdict(
     phases: tuple[str, str],
     host: pl.DataFrame,
     device: pl.DataFrame | None,
-    averaged: pl.Series,
+    hideable_ns: int | None,
     *,
     on_host: bool,
 ) -> Pair:
     """What the work of both sides says.
 
-    ``device`` is None where its work is not known whole, ``averaged`` are the windows that means are made
-    of, ``on_host`` is whether the host tells the phases apart.
+    ``device`` is None where its work is not known whole, ``on_host`` is whether the host tells the phases
+    apart.
     """
     host_sides = _sides(phases, host)
     device_sides = None if device is None else _sides(phases, device)
@@ -132,21 +132,21 @@ def _verdict(
         device_ratio=device_ratio,
         host_ns=(host_sides[0].total, host_sides[1].total),
         device_ns=None if device_sides is None else (device_sides[0].total, device_sides[1].total),
-        hideable_ns=None
-        if device is None
-        else max(
-            # Blocked until the device is done, a thread has nothing that could be done elsewhere.
-            _shorter_ns(phases, host.filter(~pl.col("syncing")), averaged),
-            _shorter_ns(phases, device, averaged),
-        ),
+        hideable_ns=hideable_ns,
         unobservable=unobservable,
     )
 
 
-def _shorter_ns(phases: tuple[str, str], work: pl.DataFrame, averaged: pl.Series) -> int:
-    """Work of the shorter side in the mean step."""
-    sides = _sides(phases, work.filter(pl.col("window").is_in(averaged.implode())))
-    return mean(min(side.total for side in sides), averaged.len())
+def _hideable_ns(host: pl.DataFrame, device: pl.DataFrame, windows: Windows) -> list[int]:
+    """Work of the shorter side of each pair in the mean step: of the host or of the device, where it is more.
+
+    Blocked until the device is done, a thread has nothing that could be done elsewhere.
+    """
+    averaged = windows.frame.with_row_index("window").filter(~pl.col("excluded"))["window"].cast(pl.Int64)
+    inside = pl.col("window").is_in(averaged.implode())
+    movable = [host.filter(inside, ~pl.col("syncing")), device.filter(inside)]
+    shorter = [[min(side.total for side in _sides(pair, work)) for work in movable] for pair in PAIRS]
+    return [mean(max(totals), averaged.len()) for totals in shorter]
 
 
 def _unobservable(ratios: tuple[float | None, float | None], device: pl.DataFrame | None) -> str | None:

@@ -93,21 +93,21 @@ def _known(by_step: pl.DataFrame, classified: Classified) -> pl.DataFrame:
 
 def _on_main(main: pl.DataFrame) -> pl.DataFrame:
     """Sums of the main thread's pieces: window, code, main_thread_ns, attributed_ns, inferred_ns."""
+    updates = {PHASES.index(phase): pl.col(f"{phase}_ns") for phase in (EMBEDDING_UPDATE, DENSE_UPDATE)}
     sums = main.group_by("window", code=pl.col("phase").cast(pl.Int64)).agg(
-        main_thread_ns=pl.col("ns").sum(),
-        inferred_ns=pl.col("ns").filter("inferred").sum(),
-        attributed_ns=(pl.col("ns") - pl.col("embedding_update_ns") - pl.col("dense_update_ns")).sum(),
+        pl.col("ns").sum().alias("main_thread_ns"),
+        pl.col("ns").filter("inferred").sum().alias("inferred_ns"),
+        *(update.sum() for update in updates.values()),
     )
     moved = [
-        main.group_by("window").agg(
-            code=pl.lit(PHASES.index(phase), pl.Int64).first(), moved_ns=pl.col(f"{phase}_ns").sum()
-        )
-        for phase in (EMBEDDING_UPDATE, DENSE_UPDATE)
+        sums.group_by("window").agg(code=pl.lit(code, pl.Int64).first(), moved_ns=update.sum())
+        for code, update in updates.items()
     ]
+    kept = pl.col("main_thread_ns") - pl.sum_horizontal(updates.values())
     return (
         sums.join(pl.concat(moved), on=["window", "code"], how="full", coalesce=True)
         .with_columns(pl.exclude("window", "code").fill_null(0))
-        .with_columns(pl.col("attributed_ns") + pl.col("moved_ns"))
+        .with_columns(attributed_ns=kept + pl.col("moved_ns"))
         .select("window", "code", *_SUMS)
     )
 

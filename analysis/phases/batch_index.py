@@ -10,7 +10,6 @@ import polars as pl
 from analysis.datafile import load_toml
 from analysis.phases.results import STAGES, Depth
 from analysis.phases.rules import STAGE_TRAIN, batch_indices, with_index_marks
-from analysis.trace.step_windows import step_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,12 +70,6 @@ def patterns_of(names: pl.Series) -> pl.DataFrame:
     )
 
 
-def windows_at(moments: pl.Series, windows: Windows) -> pl.Series:
-    """Place of the window that is open at each moment, null where none is."""
-    places = windows.frame.select(pl.int_range(pl.len(), dtype=pl.Int64).alias("step"), "start_ns", "end_ns")
-    return step_at(moments, places).alias("window")
-
-
 def _indexed(classified: Classified, windows: Windows) -> pl.DataFrame:
     """Bars with a batch index and a stage: start_ns, window, stage, pattern, index; by start, then row."""
     frame = classified.bars.frame
@@ -93,7 +86,7 @@ def _indexed(classified: Classified, windows: Windows) -> pl.DataFrame:
         .join(patterns_of(frame["name"]).drop_nulls("index"), on="name")
     )
     return (
-        bars.with_columns(windows_at(bars["start_ns"], windows))
+        bars.with_columns(windows.at(bars["start_ns"]))
         .drop_nulls("window")
         .sort("start_ns", "row")
         .select("start_ns", "window", "stage", "pattern", "index")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.phases.ancestry import by_level, nearest
+from analysis.phases.ancestry import by_level, inside, nearest
 from analysis.phases.model import (
     BACKWARD,
     DENSE_UPDATE,
@@ -19,6 +19,7 @@ from analysis.phases.model import (
     PHASES,
     Classified,
 )
+from analysis.trace.intervals import Intervals
 from analysis.trace.model import PYTHON_OTHER
 
 if TYPE_CHECKING:
@@ -61,7 +62,18 @@ def classify(bars: HostBars, rules: Rules, windows: Windows) -> Classified:
     claimed[nameless] = phase[producer[nameless]]
     if nameless.size:
         phase, origin = _resolved(claimed, bars)
-    return Classified(bars, rules, phase, origin, claim, wait, producer, sync)
+    return Classified(
+        bars=bars,
+        rules=rules,
+        phase=phase,
+        origin=origin,
+        claim=claim,
+        wait=wait,
+        producer=producer,
+        sync=sync,
+        in_wait=inside(wait, bars.nesting.parent),
+        in_sync=inside(sync, bars.nesting.parent),
+    )
 
 
 def _claims(bars: HostBars, rules: Rules) -> tuple[Ints, Flags]:
@@ -77,8 +89,10 @@ def _claims(bars: HostBars, rules: Rules) -> tuple[Ints, Flags]:
 def _kept(claim: Ints, bars: HostBars, rules: Rules) -> Ints:
     """The claims without those that need a certain bar inside and have none."""
     for place, rule in enumerate(rules.entries):
+        if rule.holds is None:
+            continue
         wanting = np.flatnonzero(claim == place)
-        if rule.holds is None or not wanting.size:
+        if not wanting.size:
             continue
         names = bars.frame["name"]
         distinct = names.unique().drop_nulls()
@@ -95,9 +109,9 @@ def _kept(claim: Ints, bars: HostBars, rules: Rules) -> Ints:
 
 def _waits(claim: Ints, bars: HostBars, rules: Rules, windows: Windows) -> Flags:
     """Whether each bar is a wait; those that are so only if long are judged name by name."""
-    kinds = np.array([*(rule.wait for rule in rules.entries), "no"])[claim]
-    doubtful = np.flatnonzero(kinds == "if_long")
-    waits: Flags = kinds == "yes"
+    kinds = np.array([*(rule.wait for rule in rules.entries), "no"])
+    doubtful = np.flatnonzero((kinds == "if_long")[claim])
+    waits: Flags = (kinds == "yes")[claim]
     waits[doubtful] = _long(bars.frame.select("name", "duration_ns", "step")[doubtful], windows)
     return waits
 
@@ -198,7 +212,9 @@ def _producers(wait: Flags, claimed: Codes, phase: Codes, bars: HostBars) -> Int
         asked = waits[claimed[waits] == code]
         if asked.size:
             known = phase >= 0 if code < 0 else phase == code
-            ends = _Ends.of(np.flatnonzero(worker & known & ~wait), bars, phase)
+            near = Intervals.of(end[asked] - within_ns, end[asked] + 1)
+            rows = np.flatnonzero(worker & known & ~wait)
+            ends = _Ends.of(rows[near.coverage(end[rows], end[rows] + 1) > 0], bars, phase)
             found[asked] = ends.before(end[asked], within_ns)
     return found
 

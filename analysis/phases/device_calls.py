@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.phases.ancestry import nearest
 from analysis.trace.model import CANN
 from analysis.trace.nesting import nest
 
@@ -55,12 +54,18 @@ def holders(calls: pl.DataFrame, classified: Classified, windows: Windows) -> In
 def blocked_in_calls(classified: Classified, windows: Windows, trace: Trace) -> Ints:
     """How long each bar itself is blocked in calls of the runtime, those inside of waits and syncs left out.
 
-    These are counted with the wait or the sync that they are a part of.
+    These are counted with the wait or the sync that they are a part of. A bar that is open at the end of the
+    step in which it starts is blocked up to there (:class:`analysis.phases.step_calls.StepCalls`).
     """
     calls = device_calls(classified, windows, trace)
     row = holders(calls, classified, windows)
-    marked = nearest(classified.wait | classified.sync, classified.bars.nesting.parent)
-    counted = (row >= 0) & (np.append(marked, -1)[row] < 0)
-    blocked = np.zeros(marked.size, np.int64)
-    np.add.at(blocked, row[counted], calls["duration_ns"].to_numpy()[counted])
+    counted = row >= 0
+    counted[counted] = ~(classified.in_wait | classified.in_sync)[row[counted]]
+    row, calls = row[counted], calls.filter(counted)
+    start = calls["start_ns"].to_numpy()
+    step = windows.places(classified.bars.frame["start_ns"].to_numpy()[row])
+    left_ns = np.maximum(windows.frame["end_ns"].to_numpy()[step] - start, 0)
+    times = calls["duration_ns"].to_numpy()
+    blocked = np.zeros(classified.phase.size, np.int64)
+    np.add.at(blocked, row, np.where(step >= 0, np.minimum(times, left_ns), times))
     return blocked

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from analysis.phases.batch_index import patterns_of, windows_at
+from analysis.phases.batch_index import patterns_of
 from analysis.phases.model import BACKWARD, PHASES, UNCLASSIFIED
 from analysis.trace.intervals import Intervals
 from analysis.trace.model import AUTOGRAD
@@ -50,7 +50,7 @@ def heaviest_names(classified: Classified, windows: Windows, step: int | None) -
     patterns = patterns_of(bars["name"]).select("name", "pattern")
     codes = pl.Series("code", classified.phase)
     words = pl.DataFrame({"code": range(-1, len(PHASES)), "phase": [UNCLASSIFIED, *PHASES]})
-    own, window = pl.Series("self_ns", _own_ns(classified)), windows_at(bars["start_ns"], windows)
+    own, window = pl.Series("self_ns", _own_ns(classified)), windows.at(bars["start_ns"])
     return (
         bars.select("name", own, codes, window)
         .filter(pl.col("window").is_in(chosen["window"].cast(pl.Int64).implode()))

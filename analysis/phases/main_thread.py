@@ -16,6 +16,7 @@ from analysis.trace.model import AUTOGRAD
 if TYPE_CHECKING:
     from analysis.phases.model import Classified, Windows
     from analysis.trace.model import Trace
+    from analysis.trace.nesting import Flags, Ints
 
 MAIN_PIECES: Final = {
     "window": pl.Int64(),
@@ -31,7 +32,7 @@ MAIN_PIECES: Final = {
 
 
 def main_pieces(classified: Classified, windows: Windows, pieces: pl.DataFrame, trace: Trace) -> pl.DataFrame:
-    """The pieces of the main thread inside steps, by start.
+    """The pieces of the main thread inside steps, in any order.
 
     A piece without a phase is backward, *inferred*, if classified work of the autograd thread covers more
     than half of it: user code that calls ``backward()`` leaves no trace on the main thread (facts/phases.md
@@ -53,8 +54,8 @@ def main_pieces(classified: Classified, windows: Windows, pieces: pl.DataFrame, 
     ns, phase = end - start, own["phase"].to_numpy()
     syncing = own["syncing"].to_numpy()
     work = _autograd_work(autograd_tracks(windows, trace), pieces)
-    covered = _all(work).coverage(start, end)
-    inferred = (phase < 0) & ~syncing & (covered > _least_covered() * ns)
+    covered = _covered((phase < 0) & ~syncing, _all(work), start, end)
+    inferred = covered > _least_covered() * ns
     phase = np.where(inferred, PHASES.index(BACKWARD), phase)
     backward = phase == PHASES.index(BACKWARD)
     tables = work[PHASES.index(EMBEDDING_UPDATE)]
@@ -65,19 +66,26 @@ def main_pieces(classified: Classified, windows: Windows, pieces: pl.DataFrame, 
         phase=pl.Series(phase),
         inferred=pl.Series(inferred),
         ns=pl.Series(ns),
-        embedding_update_ns=pl.Series(np.where(backward, tables.coverage(start, end), 0)),
-        dense_update_ns=pl.Series(np.where(backward, dense.coverage(start, end), 0)),
+        embedding_update_ns=pl.Series(_covered(backward, tables, start, end)),
+        dense_update_ns=pl.Series(_covered(backward, dense, start, end)),
         sync_ns=pl.Series(np.where(syncing, ns, 0)),
     ).cast(MAIN_PIECES)  # type: ignore[arg-type]
 
 
+def _covered(asked: Flags, work: Intervals, start: Ints, end: Ints) -> Ints:
+    """How much of each piece that is asked for lies in the work, 0 of the others."""
+    covered = np.zeros(asked.size, np.int64)
+    covered[asked] = work.coverage(start[asked], end[asked])
+    return covered
+
+
 def _cut(pieces: pl.DataFrame, calls: Intervals) -> pl.DataFrame:
     """The pieces, cut where a call that blocks begins and ends; what lies inside one is ``syncing``."""
-    if not calls.starts.size:
-        return pieces
-    starts, ends = pieces["start_ns"].to_numpy(), pieces["end_ns"].to_numpy()
-    whole = Intervals(starts, ends)
-    parts = []
+    met = pl.Series(_met(pieces, calls))
+    parts = [pieces.filter(~met)]
+    pieces = pieces.filter(met)
+    starts = pieces["start_ns"].to_numpy()
+    whole = Intervals(starts, pieces["end_ns"].to_numpy())
     for part, blocked in ((whole - calls, False), (whole & calls, True)):
         place = np.searchsorted(starts, part.starts, side="right") - 1
         parts.append(
@@ -87,7 +95,16 @@ def _cut(pieces: pl.DataFrame, calls: Intervals) -> pl.DataFrame:
                 pl.col("syncing") | blocked,
             )
         )
-    return pl.concat(parts).sort("start_ns")
+    return pl.concat(parts)
+
+
+def _met(pieces: pl.DataFrame, calls: Intervals) -> Flags:
+    """Whether each piece has an instant in common with any of the calls."""
+    first = np.searchsorted(pieces["end_ns"].to_numpy(), calls.starts, side="right")
+    behind = np.searchsorted(pieces["start_ns"].to_numpy(), calls.ends, side="left")
+    opened, closed = (np.bincount(places, minlength=pieces.height + 1) for places in (first, behind))
+    met: Flags = np.cumsum(opened - closed)[: pieces.height] > 0
+    return met
 
 
 def autograd_tracks(windows: Windows, trace: Trace) -> pl.Series:

@@ -80,6 +80,11 @@ class Windows:
         held = (place >= 0) & (moments_ns < end[np.maximum(place, 0)])
         return np.where(held, place, -1)
 
+    def at(self, moments_ns: pl.Series) -> pl.Series:
+        """The same as a column ``window``, null where no window holds the moment (no nulls)."""
+        place = pl.Series("window", self.places(moments_ns.to_numpy()), pl.Int64)
+        return place.set(place < 0, None)
+
     @property
     def averaged(self) -> pl.DataFrame:
         """The windows that averages are made of."""
@@ -111,6 +116,10 @@ class Classified:
     """Of a wait the row of the bar on another thread whose end let it go on; -1 if none was seen."""
     sync: NDArray[np.bool_]
     """Whether the bar is a call that blocks until the device is done (aten::item, synchronize …)."""
+    in_wait: NDArray[np.bool_]
+    """Whether the bar is a wait or lies in one."""
+    in_sync: NDArray[np.bool_]
+    """Whether the bar is such a call or lies in one."""
     in_calls_ns: Ints | None = None
     """How long the bar itself is blocked in synchronising calls of the runtime, which are no bars
     (:func:`analysis.phases.device_calls.blocked_in_calls`); None where nobody looked for them."""

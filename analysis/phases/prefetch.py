@@ -9,7 +9,7 @@ import polars as pl
 
 from analysis.datafile import load_toml
 from analysis.phases.ancestry import nearest
-from analysis.phases.batch_index import index_depths, patterns_of, windows_at
+from analysis.phases.batch_index import index_depths, patterns_of
 from analysis.phases.model import FORWARD, LOOKUP, PHASES, PREPROCESSING
 from analysis.phases.presence import find_presence
 from analysis.phases.results import (
@@ -96,7 +96,7 @@ def _inside_forward(classified: Classified, windows: Windows, presence: Presence
     """Depth 0 of lookup and id exchange where forward holds all of them, and none speaks of prefetching."""
     bars = classified.bars
     lookup = classified.phase == PHASES.index(LOOKUP)
-    inside = windows_at(bars.frame["start_ns"], windows).is_not_null().to_numpy()
+    inside = windows.at(bars.frame["start_ns"]).is_not_null().to_numpy()
     rows = np.flatnonzero(lookup & inside)
     ahead = np.isin(rows, presence.rows.to_numpy())
     elsewhere = bars.frame["track"].to_numpy()[rows] != windows.main_track

@@ -45,17 +45,15 @@ def find_presence(classified: Classified, ahead: frozenset[str]) -> Presence:
     frame = classified.bars.frame
     names = _reasons(patterns_of(frame["name"]), ahead)
     names = names.filter(~classified.rules.switched_off(names["name"].cast(pl.String)))
-    phases = [rule.phase in _TRAINING for rule in classified.rules.entries]
-    trains = np.array([*phases, False])[classified.claim]
+    rows = frame["name"].is_in(names["name"].implode()).fill_null(value=False).arg_true()
+    phases = np.array([*(rule.phase in _TRAINING for rule in classified.rules.entries), False])
     bars = (
-        frame.select(
-            "name",
-            "duration_ns",
-            "thread",
-            pl.Series("trains", trains),
-            pl.Series("inside", np.isin(classified.phase, _TRAINING_CODES)),
+        frame.select(pl.col("name", "duration_ns", "thread").gather(rows))
+        .with_columns(
+            row=rows,
+            trains=pl.Series(phases[classified.claim[rows.to_numpy()]]),
+            inside=pl.Series(np.isin(classified.phase[rows.to_numpy()], _TRAINING_CODES)),
         )
-        .with_row_index("row")
         .join(names, on="name")
         .filter(~pl.col("free") | ~(pl.col("trains") | pl.col("inside") & ~pl.col("inside_training")))
         .sort("row")

@@ -134,13 +134,10 @@ class Rules:
 
     def _first(self, names: pl.Series) -> NDArray[np.int32]:
         """Place of the first rule that each name matches, the number of rules where none does."""
-        words = _token_text(names)
-        places = np.full(len(names), len(self.entries), dtype=np.int32)
-        for place in reversed(range(len(self.entries))):
-            rule = self.entries[place]
-            found = _contains(words, _token_pattern(rule)) if rule.heads else _contains(names, rule.pattern)
-            places[found] = place
-        return places
+        texts = pl.DataFrame({"name": names, "words": _token_text(names)})
+        fits = (pl.when(_fits(rule)).then(place) for place, rule in enumerate(self.entries))
+        first = pl.coalesce(*fits, pl.lit(len(self.entries)))
+        return texts.select(first.cast(pl.Int32).alias("place"))["place"].to_numpy(writable=True)
 
 
 def with_index_marks(names: pl.Series) -> pl.Series:
@@ -196,6 +193,13 @@ def _contains(names: pl.Series, pattern: str | None) -> NDArray[np.bool_]:
     if pattern is None:
         return np.zeros(len(names), dtype=np.bool_)
     return names.str.contains(pattern).fill_null(value=False).to_numpy()
+
+
+def _fits(rule: Rule) -> pl.Expr:
+    """Whether the rule fits ``name``, or what :func:`_token_text` makes of it, ``words``."""
+    if rule.heads:
+        return pl.col("words").str.contains(_token_pattern(rule))
+    return pl.lit(value=False) if rule.pattern is None else pl.col("name").str.contains(rule.pattern)
 
 
 def _token_text(names: pl.Series) -> pl.Series:

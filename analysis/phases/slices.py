@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from analysis.phases.ancestry import nearest
 from analysis.phases.model import SLICES
 from analysis.trace.nesting import SortedBars
 
@@ -33,8 +32,6 @@ def slices(classified: Classified, windows: Windows) -> pl.DataFrame:
     lasts = np.flatnonzero(np.diff(track) == 0)
     row = bar[lasts]
     known = row >= 0
-    inside_wait = nearest(classified.wait, classified.bars.nesting.parent) >= 0
-    inside_sync = nearest(classified.sync, classified.bars.nesting.parent) >= 0
     return pl.DataFrame(
         {
             "track": track[lasts],
@@ -42,8 +39,8 @@ def slices(classified: Classified, windows: Windows) -> pl.DataFrame:
             "end_ns": time[lasts + 1],
             "bar": row,
             "phase": np.where(known, classified.phase[row], -1) if frame.height else row,
-            "waiting": known & inside_wait[row] if frame.height else known,
-            "syncing": known & inside_sync[row] if frame.height else known,
+            "waiting": known & classified.in_wait[row] if frame.height else known,
+            "syncing": known & classified.in_sync[row] if frame.height else known,
             "window": windows.places(time[lasts]),
         }
     ).cast(SLICES)  # type: ignore[arg-type]
@@ -60,11 +57,14 @@ def _lasting(classified: Classified) -> tuple[SortedBars, Ints]:
 
 def _borders(bars: SortedBars, windows: Windows) -> tuple[Ints, Ints]:
     """Track and time of every moment at which a piece begins or ends, by track, then time."""
-    tracks = np.unique(np.append(bars.track, windows.main_track))
+    recorded = bars.track[np.flatnonzero(np.diff(bars.track, prepend=-1))]
+    tracks = np.union1d(recorded, windows.main_track)
     cuts = windows.frame.select(pl.concat_list("start_ns", "end_ns").explode())["start_ns"].to_numpy()
-    track = np.concatenate([bars.track, bars.track, np.repeat(tracks, cuts.size)])
-    time = np.concatenate([bars.start, bars.end, np.tile(cuts, tracks.size)])
-    order = np.lexsort((time, track))
-    track, time = track[order], time[order]
+    # Thread by thread: times alone are sorted many times faster than the order of pairs is found.
+    times = [
+        np.sort(np.concatenate([bars.start[first:last], bars.end[first:last], cuts]))
+        for first, last in zip(*bars.ranges(tracks), strict=True)
+    ]
+    track, time = np.repeat(tracks, [own.size for own in times]), np.concatenate(times)
     fresh = np.append([True], (np.diff(track) != 0) | (np.diff(time) != 0))
     return track[fresh], time[fresh]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
+from analysis.phases.ancestry import inside
 from analysis.phases.model import PHASES
 from analysis.phases.preorder import Preorder
 from analysis.phases.results import TREE, StepTree
@@ -143,24 +144,18 @@ class TreeBuilder:
         One inside another counts with the outer one. A sync that is a call of the runtime is no node: it
         counts for the one that makes it.
         """
-        bars = self.classified.bars.nesting.bars
-        marked = self.classified.wait | self.classified.sync
-        places = np.flatnonzero(marked[bars.rows])
-        reach = np.maximum.accumulate(bars.below(places))
-        outer = bars.rows[places[np.append([True], reach[:-1] <= places[1:])[: places.size]]]
-        place = np.full(self.classified.phase.size, -1, np.int64)
-        place[self.rows] = np.arange(self.rows.size)
+        wait, sync = self.classified.wait[self.rows], self.classified.sync[self.rows]
+        marked = np.flatnonzero(wait | sync)
+        held = np.append(inside(wait | sync, self.parent), [False])[self.parent[marked]]
+        outer, inner = marked[~held], marked[held]
         blocked = {}
-        inner = np.setdiff1d(np.flatnonzero(marked), outer)
-        for kind, rows, times in (
-            ("wait", outer[self.classified.wait[outer]], self.time_ns),
-            ("sync", outer[self.classified.sync[outer]], self.time_ns),
+        for kind, places, times in (
+            ("wait", outer[wait[outer]], self.time_ns),
+            ("sync", outer[sync[outer]], self.time_ns),
             ("inner", inner, self.self_ns),
         ):
-            counted = place[rows]
-            counted = counted[counted >= 0]
             blocked[kind] = np.zeros(count, np.int64)
-            np.add.at(blocked[kind], path[counted], times[counted])
+            np.add.at(blocked[kind], path[places], times[places])
         if self.classified.in_calls_ns is not None:
             np.add.at(blocked["sync"], path, self.classified.in_calls_ns[self.rows])
         return blocked
@@ -251,12 +246,12 @@ class TreeBuilder:
 
     def _root(self) -> dict[str, Any]:
         steps, whole = self.chosen.height, self._whole_ns
-        frame = self.classified.bars.frame.select("track", "thread", "role", "start_ns")
-        on_main = pl.col("track") == self.windows.main_track
+        frame = self.classified.bars.frame
         tops = np.flatnonzero(self.parent < 0)
-        own = frame[self.rows[tops]].with_columns(time_ns=self.time_ns[tops]).filter(on_main)
+        own = frame.select("track", "start_ns")[self.rows[tops]].with_columns(time_ns=self.time_ns[tops])
+        own = own.filter(pl.col("track") == self.windows.main_track)
         inside = Intervals.of(own["start_ns"], own["start_ns"] + own["time_ns"])
-        thread = frame.filter(on_main).head(1)
+        thread = frame.select("thread", "role")[(frame["track"] == self.windows.main_track).arg_true()[:1]]
         return {
             "name": self._title(),
             "thread": str(thread["thread"][0]) if thread.height else None,

@@ -8,8 +8,6 @@ import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.phases.ancestry import nearest
-from analysis.phases.batch_index import windows_at
 from analysis.phases.device_calls import device_calls, holders
 from analysis.phases.model import PHASES
 from analysis.phases.results import WAITS, WAITS_BY_STEP, Waits
@@ -35,11 +33,8 @@ def find_waits(classified: Classified, windows: Windows, trace: Trace) -> Waits:
         windows: The steps.
         trace: For the calls below the framework.
     """
-    bars = _outermost(classified.wait, classified, windows)
-    blocked = pl.concat(
-        [_outermost(classified.sync, classified, windows), _calls(classified, windows, trace)],
-        how="diagonal",
-    )
+    bars = _waits(classified, windows)
+    blocked = _syncs(classified, windows, trace)
     averaged = bars.filter(~pl.col("excluded"))
     per_window = _per_window(bars, "name")
     by_step = per_window.join(_of_most_time(bars, "window", "name"), on=["window", "name"], how="left")
@@ -85,17 +80,15 @@ def waits_of(name: str, step: int | None, classified: Classified, windows: Windo
         Frame of the columns STOPS: ``event`` (of ``trace.events``), ``offset_ns`` (start less that of the
         step, or of the whole trace), ``producer`` (what it waited for, null if none was seen).
     """
-    bars = _outermost(classified.wait, classified, windows).filter(pl.col("name") == name)
-    return _stops(bars, step, windows)
+    return _stops(_waits(classified, windows).filter(pl.col("name") == name), step, windows)
 
 
 def syncs_of(
     name: str, phase: str | None, step: int | None, classified: Classified, windows: Windows, trace: Trace
 ) -> pl.DataFrame:
     """The same of a row of ``Waits.device_syncs``, or of ``syncs_by_step``."""
-    bars = [_outermost(classified.sync, classified, windows), _calls(classified, windows, trace)]
     wanted = (pl.col("name") == name) & pl.col("phase").eq_missing(pl.lit(phase, pl.String))
-    return _stops(pl.concat([part.filter(wanted) for part in bars], how="diagonal"), step, windows)
+    return _stops(_syncs(classified, windows, trace).filter(wanted), step, windows)
 
 
 def _stops(bars: pl.DataFrame, step: int | None, windows: Windows) -> pl.DataFrame:
@@ -112,21 +105,37 @@ def _stops(bars: pl.DataFrame, step: int | None, windows: Windows) -> pl.DataFra
     )
 
 
-def _outermost(marked: Flags, classified: Classified, windows: Windows) -> pl.DataFrame:
+def _waits(classified: Classified, windows: Windows) -> pl.DataFrame:
+    return _outermost(classified.wait, classified.in_wait, classified, windows)
+
+
+def _syncs(classified: Classified, windows: Windows, trace: Trace) -> pl.DataFrame:
+    """Those of the framework, and the calls below it that none of them holds."""
+    bars = _outermost(classified.sync, classified.in_sync, classified, windows)
+    return pl.concat([bars, _calls(classified, windows, trace)], how="diagonal")
+
+
+def _outermost(marked: Flags, inside: Flags, classified: Classified, windows: Windows) -> pl.DataFrame:
     """Marked bars of the main thread that no other marked bar holds, of those that start in a window.
+
+    Args:
+        marked: Which bars count.
+        inside: Which of them are marked or lie in a marked one.
+        classified: The bars.
+        windows: The steps.
 
     Returns:
         Frame with window (its place), step, excluded, step_ns, name (indices as ``{i}``), phase, producer
         (name, indices as ``{i}``), ns, start_ns, event.
     """
     frame, parent = classified.bars.frame, classified.bars.nesting.parent
-    above = np.append(nearest(marked, parent), -1)[parent]
     main = frame["track"].to_numpy() == windows.main_track
-    rows = np.flatnonzero(marked & main & (above < 0))
+    rows = np.flatnonzero(marked & main)
+    rows = rows[~np.append(inside, [False])[parent[rows]]]
     name = frame["name"]
     bars = pl.DataFrame(
         [
-            windows_at(frame["start_ns"].gather(rows), windows),
+            windows.at(frame["start_ns"].gather(rows)),
             _index_marked(name.gather(rows)),
             pl.Series("phase", PHASES, pl.String).gather(_known(classified.phase[rows].astype(np.int64))),
             _index_marked(name.gather(_known(classified.producer[rows]))).alias("producer"),
@@ -142,10 +151,10 @@ def _calls(classified: Classified, windows: Windows, trace: Trace) -> pl.DataFra
     """Calls below the framework that no device sync of the framework holds: as :func:`_outermost`."""
     calls = device_calls(classified, windows, trace)
     row = holders(calls, classified, windows)
-    inside_sync = np.append(nearest(classified.sync, classified.bars.nesting.parent), -1)[row] >= 0
+    inside_sync = np.append(classified.in_sync, [False])[row]
     codes = np.append(classified.phase, -1)[row].astype(np.int64)
     bars = calls.select(
-        windows_at(calls["start_ns"], windows),
+        windows.at(calls["start_ns"]),
         pl.col("name").cast(pl.String),
         pl.Series("phase", PHASES, pl.String).gather(_known(codes)),
         pl.col("duration_ns").alias("ns"),

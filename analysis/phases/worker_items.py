@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from analysis.datafile import load_toml
-from analysis.phases.batch_index import patterns_of, windows_at
+from analysis.phases.batch_index import patterns_of
 from analysis.phases.model import LOOKUP, PHASES, PREPROCESSING
 from analysis.phases.results import STAGE_DATA, STAGE_LOOKUP, Depth
 from analysis.trace.model import PYTHON_OTHER
@@ -149,7 +149,7 @@ def _waits(classified: Classified, windows: Windows, phase: str) -> _Waits:
     rule: dict[str, Any] = load_toml("analysis.phases", "prefetch.toml")["blocked"]
     own = pl.Series(classified.wait & (classified.phase == PHASES.index(phase)))
     bars = _bars(classified, own & (classified.bars.frame["track"] == windows.main_track), top=False)
-    bars = bars.with_columns(windows_at(bars["start_ns"], windows)).drop_nulls("window")
+    bars = bars.with_columns(windows.at(bars["start_ns"])).drop_nulls("window")
     blocked = bars["end_ns"] - bars["start_ns"] >= rule["at_least_ns"]
     return _Waits(
         end=bars["end_ns"].to_numpy(),
@@ -161,7 +161,8 @@ def _waits(classified: Classified, windows: Windows, phase: str) -> _Waits:
 
 def _bars(classified: Classified, wanted: pl.Series, *, top: bool) -> pl.DataFrame:
     """The wanted bars: track, start_ns, end_ns, pattern; by start, then row."""
-    frame = classified.bars.frame.with_row_index("row").filter(wanted)
+    frame = classified.bars.frame.select("track", "name", "start_ns", "duration_ns", "depth")
+    frame = frame.with_row_index("row").filter(wanted)
     if top:
         frame = frame.filter(pl.col("depth") == 0)
     return (

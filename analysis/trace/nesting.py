@@ -94,13 +94,19 @@ class SortedBars:
         last = np.searchsorted(self.track, self.track[places], side="right")
         return np.where(found >= 0, np.minimum(count - 1 - found, last), last)
 
+    def ranges(self, tracks: Ints) -> tuple[Ints, Ints]:
+        """Where the bars of each track begin in this order, and where they end."""
+        return (
+            np.searchsorted(self.track, tracks, side="left"),
+            np.searchsorted(self.track, tracks, side="right"),
+        )
+
     def _last_started(self, track: Ints, time: Ints) -> Ints:
         """Place of the last bar of each track that starts no later than the time, -1 if none does."""
         place = np.full(track.size, -1, np.int64)
         by_track = np.argsort(track, kind="stable")
-        wanted, first = np.unique(track[by_track], return_index=True)
-        lows = np.searchsorted(self.track, wanted, side="left")
-        highs = np.searchsorted(self.track, wanted, side="right")
+        first = np.flatnonzero(np.diff(track[by_track], prepend=-1))
+        lows, highs = self.ranges(track[by_track[first]])
         # Track by track: one key of track and time together may pass 64 bits.
         for points, low, high in zip(np.split(by_track, first[1:]), lows, highs, strict=False):
             here = low + np.searchsorted(self.start[low:high], time[points], side="right") - 1

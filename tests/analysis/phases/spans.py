@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from analysis.host_bars import HostBars
+from analysis.phases.ancestry import inside
 from analysis.phases.model import PHASES, WINDOWS, Classified, Windows
 from analysis.phases.rules import Rules
 from analysis.trace.nesting import nest
@@ -65,15 +66,19 @@ def classified_spans(spans: Sequence[Span], first_event: int = 0) -> Classified:
     )
     tree = nest(bars)
     codes = [-1 if span.phase is None else PHASES.index(span.phase) for span in spans]
+    wait = np.array([span.wait for span in spans], np.bool_)
+    sync = np.array([span.sync for span in spans], np.bool_)
     return Classified(
         bars=HostBars(bars.with_columns(*tree.frame().select("depth", "self_ns")), tree),
         rules=Rules((), sync=""),
         phase=np.array(codes, np.int8),
         origin=np.where(np.array(codes, np.int64) >= 0, np.arange(len(spans)), -1),
         claim=np.full(len(spans), -1, np.int32),
-        wait=np.array([span.wait for span in spans], np.bool_),
+        wait=wait,
         producer=np.array([span.producer for span in spans], np.int64),
-        sync=np.array([span.sync for span in spans], np.bool_),
+        sync=sync,
+        in_wait=inside(wait, tree.parent),
+        in_sync=inside(sync, tree.parent),
     )
 
 

@@ -89,13 +89,13 @@ def paths_of(found: Classified, bars: list[Counted], *, marked: bool) -> list[tu
     return ways
 
 
-def outermost_waits(found: Classified) -> list[bool]:
-    parent = found.bars.nesting.parent
+def outermost_waits(found: Classified, bars: list[Counted]) -> list[bool]:
+    """Whether each bar is a wait that lies in no other wait of its step."""
     outer = []
     for row, wait in enumerate(found.wait.tolist()):
-        at = int(parent[row])
+        at = bars[row].parent
         while at >= 0 and not found.wait[at]:
-            at = int(parent[at])
+            at = bars[at].parent
         outer.append(wait and at < 0)
     return outer
 
@@ -106,7 +106,7 @@ def test_nodes_are_the_bars_of_one_path(spans: list[Span]) -> None:
     found = stepped(spans, THREE)
     bars = counted(found, THREE)
     durations, selves = [one.time_ns for one in bars], [one.self_ns for one in bars]
-    outer = outermost_waits(found)
+    outer = outermost_waits(found, bars)
     for tree, taken, marked in (
         (step_tree(found, THREE, 2, {}), {2}, False),
         (merged_tree(found, THREE, 2, {}), {2}, True),

@@ -407,6 +407,27 @@ def test_a_call_of_the_runtime_inside_a_sync_counts_with_the_sync() -> None:
     ]
 
 
+def test_calls_of_the_runtime_after_the_step_of_an_open_range_are_not_of_that_step() -> None:
+    below = [
+        bar("AscendCL@aclrtSynchronizeStream", ("CANN", MAIN_THREAD[1]), *call)
+        for call in ((600, 100), (950, 100), (1200, 300))
+    ]
+    made = case(step(7, 0, 1000), step(8, 1000, 1000), op("loop", 500, 1400), *below)
+    in_calls_ns = blocked_in_calls(made.classified, made.windows, made.trace)
+    found = replace(made.classified, in_calls_ns=in_calls_ns)
+    trees = [step_tree(found, made.windows, number, {}) for number in (7, 8)]
+    assert [tree.nodes.filter(name="loop").select("total_ns", "blocked_ns").rows() for tree in trees] == [
+        [(500_000, 150_000)],
+        [],
+    ]
+
+
+def test_a_sync_inside_a_wait_that_began_in_the_step_before_is_the_outer_one_of_its_step() -> None:
+    spans = (Span("waiting", 500, 1900, wait=True), Span("aten::item", 1200, 1500, sync=True))
+    nodes = tree_of(*spans, windows=TWO, step=8).nodes
+    assert nodes.filter(name="aten::item").select("total_ns", "blocked_ns").rows() == [(300, 300)]
+
+
 def test_a_node_that_blocks_costs_what_it_blocks() -> None:
     found = with_calls(op("my_op", 0, 800), op("rest", 0, 750), calls=[(760, 50)])
     (node,) = starred(found).filter(pl.col("name") == "my_op").select("star", "cost_ns").rows()
