@@ -13,8 +13,10 @@ from analysis.custom_operators import CustomOperators
 from analysis.cut_trace import with_lossy
 from analysis.host_bars import host_bars
 from analysis.notes import Missing
+from analysis.phases.tables import is_fused
 from analysis.phases.windows import find_windows
 from analysis.profile.discover import discover
+from analysis.report.chapters.asynchrony import pair_sentences
 from analysis.report.json import json_report, report_schema
 from analysis.report.markdown import markdown_report
 from analysis.report.messages import Messages
@@ -144,8 +146,11 @@ def test_the_device_tells_nothing_of_pairs(cut_analysis: Analysis) -> None:
     for pair in phases.pairs:
         assert (pair.device_ratio, pair.device_ns, pair.hideable_ns) == (None, None, None)
         assert (pair.verdict, pair.unobservable) in {("threads", None), ("not_observable", "cut")}
-    report = markdown_report(cut_analysis, Messages("en"))
-    assert "may have lost work of the device, so the device tells nothing." in report
+    unknown = [pair for pair in phases.pairs if pair.unobservable]
+    assert [is_fused(phases.times, pair) for pair in unknown] == [False, True]
+    for pair in unknown:
+        told = pair_sentences(pair, phases, Messages("en"))
+        assert [text for text in told if "so the device tells nothing" in text], told
     loaded = orjson.loads(json_report(cut_analysis, Messages("en")))
     Draft202012Validator(report_schema()).validate(loaded)
 

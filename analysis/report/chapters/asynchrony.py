@@ -143,6 +143,8 @@ def pair_sentences(pair: Pair, phases: Phases, messages: Messages) -> list[str]:
         sentences.append(messages.text("report.phases.fused_update", sure))
         if row["unobservable"] is None:
             sentences.append(messages.text("report.pairs.on_device"))
+        elif row["unobservable"] == "cut":
+            sentences.append(messages.text("report.pairs.unobservable_cut"))
     elif row["unobservable"] in {"device", "cut"}:
         sentences.append(messages.text(f"report.pairs.unobservable_{row['unobservable']}"))
     elif row["unobservable"] == "host":
